@@ -1,0 +1,503 @@
+/* tenon.h - read, check and write the files that hold model weights.
+ *
+ * One header, read top to bottom: errors, tensors, metadata, reading, checking, writing.
+ * The same calls work for every format that tn_format_at() lists.
+ *
+ *	tn_error err;
+ *	tn_file *f;
+ *	if (tn_open(&f, "model.safetensors", NULL, &err) != TN_OK)
+ *		return fprintf(stderr, "%s\n", err.msg), 3;
+ *	for (size_t i = 0; i < tn_tensor_count(f); i++) {
+ *		tn_tensor t = tn_tensor_at(f, i);
+ *		tn_view bytes;
+ *		if (tn_bytes(f, i, &bytes, &err) == TN_OK)
+ *			use(t.name, t.dtype, t.rank, t.shape, bytes);
+ *	}
+ *	tn_close(f);
+ *
+ * Conventions, true of every function here:
+ *
+ *  - _open/_close own memory and a system resource, _new/_free own memory, _init/_fini work on
+ *    the caller's storage; _at, _find and _bytes borrow. Everything reached from a tn_file lives
+ *    until tn_close, everything reached from a tn_report until tn_report_free.
+ *  - The object or the place of the result comes first, the tn_error last; it may be NULL.
+ *    On failure the result is NULL, zero or untouched, as the function says.
+ *  - Option structs may be NULL or all zero: both mean the defaults.
+ *  - Shapes are row-major, outermost dimension first, in every format. Sizes and offsets are
+ *    in bytes unless the name says otherwise.
+ *  - There are no globals. A tn_file is immutable once open: any number of threads may use it.
+ *    A tn_writer, a tn_buffer and an iterator belong to one thread at a time.
+ */
+#ifndef TENON_H
+#define TENON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TN_VERSION_MAJOR 0
+#define TN_VERSION_MINOR 1
+#define TN_VERSION_PATCH 0
+
+#if defined(_WIN32)
+#  define TN_API
+#elif defined(__GNUC__)
+#  define TN_API __attribute__((visibility("default")))
+#else
+#  define TN_API
+#endif
+#if defined(__GNUC__)
+#  define TN_CHECK __attribute__((warn_unused_result))
+#else
+#  define TN_CHECK
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The library's version as text, "0.1.0". Static storage. */
+TN_API const char *tn_version(void);
+
+/* ---- Errors ------------------------------------------------------------------------------ */
+
+/* A tn_code says who must act. */
+typedef enum tn_code {
+	TN_OK = 0,
+	TN_E_NOMEM,       /* the machine: an allocation failed */
+	TN_E_IO,          /* the machine: the system refused, tn_error.sys says why */
+	TN_E_FORMAT,      /* the file is of no format known here */
+	TN_E_UNSUPPORTED, /* the file is sound, but asks for what is not implemented or not decidable */
+	TN_E_TRUNCATED,   /* the file ends before its own description of itself */
+	TN_E_CORRUPT,     /* the file contradicts its format */
+	TN_E_CHECKSUM,    /* the structure is sound, a digest is not */
+	TN_E_LIMIT,       /* a limit was reached that the caller may raise, see tn_limits */
+	TN_E_LOSSY,       /* the target format cannot hold something of this model */
+	TN_E_NOTFOUND,    /* no tensor, key or format of that name */
+	TN_E_USAGE        /* the caller: arguments that cannot be meant */
+} tn_code;
+
+/* The stable lower-case name of a code: "ok", "truncated", ... Static storage. */
+TN_API const char *tn_code_name(tn_code code);
+
+#define TN_NO_OFFSET UINT64_MAX
+
+/* Why a call failed. Caller-owned; a call that succeeds sets code to TN_OK. */
+typedef struct tn_error {
+	tn_code  code;
+	int      sys;      /* errno where code is TN_E_IO, else 0 */
+	uint64_t offset;   /* byte offset in the input file, or TN_NO_OFFSET */
+	char     msg[240]; /* one line, lower case; bytes from files are escaped in it */
+} tn_error;
+
+/* A borrowed run of bytes; never terminated. ptr may be NULL where len is 0. */
+typedef struct tn_view {
+	const uint8_t *ptr;
+	size_t         len;
+} tn_view;
+
+/* A view of a C string, without its terminator. text may be NULL: the empty view. */
+TN_API tn_view tn_text(const char *text);
+
+/* ---- Findings ---------------------------------------------------------------------------- */
+
+typedef enum tn_severity {
+	TN_NOTE,    /* worth knowing: a dialect, a derived value */
+	TN_WARNING, /* readers may differ about it, or something will be dropped */
+	TN_ERROR    /* wrong: tn_verify's answer is no, a conversion would lose something */
+} tn_severity;
+
+/* "note", "warning" or "error". Static storage. */
+TN_API const char *tn_severity_name(tn_severity severity);
+
+typedef struct tn_finding {
+	tn_severity severity;
+	tn_code     code;
+	uint64_t    offset; /* in the file, or TN_NO_OFFSET */
+	tn_view     tensor; /* the tensor's name; ptr is NULL when no single tensor is meant */
+	const char *text;   /* same grammar as tn_error.msg */
+} tn_finding;
+
+/* An immutable list of findings in the order in which they were made. */
+typedef struct tn_report tn_report;
+TN_API size_t     tn_report_count(const tn_report *report);
+TN_API tn_finding tn_report_at(const tn_report *report, size_t i); /* i < count */
+/* How many findings have this severity. */
+TN_API size_t     tn_report_of(const tn_report *report, tn_severity severity);
+/* Frees a report that a function handed over; NULL is allowed. Not for tn_warnings(). */
+TN_API void       tn_report_free(tn_report *report);
+
+/* ---- Tensors ----------------------------------------------------------------------------- */
+
+/* Every element type of the formats known here. Multi-byte elements are little-endian in tn_read
+ * and tn_bytes. Types that store blocks of elements follow the layouts of ggml and APR. */
+typedef enum tn_dtype {
+	TN_OPAQUE = 0, /* a type unknown here; tn_tensor.dtype_text has the file's own word for it */
+	TN_BOOL, TN_BOOL_U8, TN_BOOL_U32, /* 0 or 1 in 1, 1, 4 bytes; the latter two are burnpack's */
+	TN_U8, TN_U16, TN_U32, TN_U64,
+	TN_I8, TN_I16, TN_I32, TN_I64,
+	TN_F16, TN_BF16, TN_F32, TN_FLEX32, TN_F64, /* flex32: stored as f32, computed at will (burnpack) */
+	TN_C64,                                     /* complex: two f32 */
+	TN_F8_E4M3, TN_F8_E5M2, TN_F8_E8M0, TN_F8_E4M3FNUZ, TN_F8_E5M2FNUZ,
+	TN_F6_E2M3, TN_F6_E3M2, TN_F4, /* 6 and 4 bits an element, packed */
+	TN_QFLOAT,                     /* burnpack's quantised tensors: the scheme is in tn_tensor.extras */
+	TN_APR_Q4, TN_APR_Q8,
+	TN_Q4_0, TN_Q4_1, TN_Q5_0, TN_Q5_1, TN_Q8_0, TN_Q8_1,
+	TN_Q2_K, TN_Q3_K, TN_Q4_K, TN_Q5_K, TN_Q6_K, TN_Q8_K,
+	TN_IQ2_XXS, TN_IQ2_XS, TN_IQ3_XXS, TN_IQ1_S, TN_IQ4_NL, TN_IQ3_S, TN_IQ2_S, TN_IQ4_XS, TN_IQ1_M,
+	TN_TQ1_0, TN_TQ2_0, TN_MXFP4, TN_NVFP4, TN_Q1_0, TN_Q2_0,
+	TN_DTYPES /* how many; grows in later versions */
+} tn_dtype;
+
+/* "f32", "bool", "q4_k", ...; "opaque" for TN_OPAQUE. Static storage. */
+TN_API const char *tn_dtype_name(tn_dtype dtype);
+/* The dtype of that name; false when there is none. */
+TN_API bool        tn_dtype_named(const char *name, tn_dtype *out);
+/* Bytes that a contiguous tensor of this dtype and shape occupies. rank 0 is one element, a
+ * dimension of 0 is none. Fails with LIMIT when the product exceeds 64 bits, CORRUPT when the
+ * shape does not fill whole bytes or blocks, UNSUPPORTED where the size does not follow from the
+ * shape (opaque, qfloat). *out is untouched on failure. */
+TN_API TN_CHECK tn_code tn_dtype_bytes(tn_dtype dtype, uint32_t rank, const uint64_t *shape,
+                                       uint64_t *out, tn_error *err);
+
+typedef struct tn_meta tn_meta; /* see Metadata */
+
+/* One tensor as the caller sees it. Every pointer is borrowed from the tn_file. */
+typedef struct tn_tensor {
+	tn_view         name;       /* any bytes that the format allows; UTF-8 in all but GGUF */
+	tn_dtype        dtype;
+	tn_view         dtype_text; /* the dtype in the file's own words: "F32", "{Bool: U8}" */
+	uint32_t        rank;       /* 0: a scalar, one element */
+	const uint64_t *shape;      /* rank numbers, outermost first */
+	uint64_t        nbytes;     /* logical: what tn_read hands out */
+	uint64_t        offset;     /* of the stored bytes, from the start of the file */
+	uint64_t        stored;     /* bytes in the file; differs from nbytes where encoded */
+	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat); or NULL */
+} tn_tensor;
+
+/* ---- Metadata ---------------------------------------------------------------------------- */
+
+/* A tree of borrowed nodes. Maps keep the order of the file. Numbers keep the width that the
+ * file gave them, where it gave one. */
+typedef enum tn_meta_type {
+	TN_META_NULL, TN_META_BOOL, TN_META_INT, TN_META_UINT, TN_META_FLOAT,
+	TN_META_STRING, TN_META_BYTES, TN_META_ARRAY, TN_META_MAP
+} tn_meta_type;
+
+TN_API tn_meta_type tn_meta_kind(const tn_meta *node);
+/* Bits of a number as stored (8, 16, 32, 64), 0 where the file does not say or it is no number. */
+TN_API unsigned     tn_meta_width(const tn_meta *node);
+/* Items of an array or map; 0 for everything else. */
+TN_API uint64_t     tn_meta_count(const tn_meta *node);
+/* The key under which a node stands in its map; empty outside a map. */
+TN_API tn_view      tn_meta_key(const tn_meta *node);
+/* The value of key in a map; NULL when it is no map or has no such key. */
+TN_API const tn_meta *tn_meta_find(const tn_meta *map, tn_view key);
+
+/* Walks the items of an array or map:
+ *	tn_meta_iter it = tn_meta_items(node);
+ *	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; ) ...
+ * The item is valid until the next call with the same iterator: large arrays stay as the file
+ * has them and are decoded one item at a time. */
+typedef struct tn_meta_iter {
+	const tn_meta *node;
+	uint64_t       left;
+	const void    *at;
+	uint64_t       scratch[12];
+} tn_meta_iter;
+TN_API tn_meta_iter   tn_meta_items(const tn_meta *node);
+TN_API const tn_meta *tn_meta_next(tn_meta_iter *it);
+
+/* Typed getters: true and *out set when the value is of that kind and fits without loss.
+ * Integers take any integer in range, also a float that is a whole number in range; f32 and f64
+ * take floats and the integers that they represent exactly (f32: any float whose value survives;
+ * NaN does); bool takes only a bool. A node of NULL gives false. */
+TN_API bool tn_meta_u8 (const tn_meta *node, uint8_t  *out);
+TN_API bool tn_meta_u16(const tn_meta *node, uint16_t *out);
+TN_API bool tn_meta_u32(const tn_meta *node, uint32_t *out);
+TN_API bool tn_meta_u64(const tn_meta *node, uint64_t *out);
+TN_API bool tn_meta_i8 (const tn_meta *node, int8_t   *out);
+TN_API bool tn_meta_i16(const tn_meta *node, int16_t  *out);
+TN_API bool tn_meta_i32(const tn_meta *node, int32_t  *out);
+TN_API bool tn_meta_i64(const tn_meta *node, int64_t  *out);
+TN_API bool tn_meta_f32(const tn_meta *node, float    *out);
+TN_API bool tn_meta_f64(const tn_meta *node, double   *out);
+TN_API bool tn_meta_bool(const tn_meta *node, bool    *out);
+TN_API bool tn_meta_string(const tn_meta *node, tn_view *out); /* strings only */
+TN_API bool tn_meta_bytes(const tn_meta *node, tn_view *out);  /* strings and byte strings */
+
+/* ---- Formats ----------------------------------------------------------------------------- */
+
+typedef struct tn_format {
+	const char *name;       /* "burnpack" */
+	const char *extensions; /* "bpk": without dots, separated by commas */
+	bool        reads, writes;
+} tn_format;
+
+TN_API size_t    tn_format_count(void);
+TN_API tn_format tn_format_at(size_t i); /* i < count */
+/* The format of that name, or of that extension (with or without a dot); false when there is none. */
+TN_API bool      tn_format_find(const char *name_or_extension, tn_format *out);
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+/* What an input may make the library do. 0 anywhere means the default in brackets; formats keep
+ * their own limits as defaults so that what their readers refuse is refused here. */
+typedef struct tn_limits {
+	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB] */
+	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
+	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000] */
+	uint64_t max_tensor_bytes; /* [burnpack 10 GiB; else none] */
+	uint64_t max_file_bytes;   /* files only [burnpack 100 GiB; else none] */
+} tn_limits;
+
+typedef enum tn_io {
+	TN_IO_AUTO,   /* a map; on network and FUSE file systems, pread */
+	TN_IO_MMAP,   /* map the file; a file that shrinks while mapped raises SIGBUS on access */
+	TN_IO_PREAD,  /* never map: tn_bytes is refused, tn_read works, no SIGBUS is possible */
+	TN_IO_DIRECT  /* as PREAD, past the page cache for tensor data where the system allows it */
+} tn_io;
+
+typedef struct tn_open_options {
+	tn_limits   limits;
+	tn_io       io;
+	const char *format;          /* skip detection: a name from tn_format_at; NULL detects */
+	bool        ignore_envelope; /* show the container as it is, see docs/envelope.md */
+} tn_open_options;
+
+typedef struct tn_file tn_file;
+
+/* Opens a model file: detects its format, reads header and index, checks every extent against
+ * the size of the file. Tensor data is not touched. A path of a format with an extension rule
+ * (burnpack: "model" means "model.bpk" when "model" does not exist) follows that rule.
+ * *out is NULL on failure. */
+TN_API TN_CHECK tn_code tn_open(tn_file **out, const char *path, const tn_open_options *options,
+                                tn_error *err);
+/* The same over bytes in memory, which must outlive the tn_file unchanged. */
+TN_API TN_CHECK tn_code tn_open_memory(tn_file **out, tn_view bytes, const tn_open_options *options,
+                                       tn_error *err);
+/* Ends every borrow from the file. NULL is allowed. */
+TN_API void             tn_close(tn_file *file);
+
+TN_API const char *tn_file_format(const tn_file *file);   /* "safetensors" */
+TN_API const char *tn_file_version(const tn_file *file);  /* the format version as text; "" where there is none */
+TN_API const char *tn_file_dialect(const tn_file *file);  /* "burnpack 0.19, unaligned"; "" for the plain format */
+TN_API uint64_t    tn_file_size(const tn_file *file);     /* bytes */
+TN_API uint64_t    tn_file_alignment(const tn_file *file);/* largest power of two (at most 4096) that divides
+                                                             the offset of every tensor that has bytes */
+TN_API uint64_t    tn_file_parameters(const tn_file *file); /* elements of all tensors, UINT64_MAX at most */
+/* What was tolerated while opening. Borrowed from the file; never NULL. */
+TN_API const tn_report *tn_warnings(const tn_file *file);
+
+/* The metadata that people put there: a map. Never NULL. */
+TN_API const tn_meta *tn_metadata(const tn_file *file);
+/* What the format has and the model has no name for: a map from format name to its subtree. It
+ * comes from the file, or from the envelope of a converted one. Never NULL. */
+TN_API const tn_meta *tn_native(const tn_file *file);
+
+TN_API size_t    tn_tensor_count(const tn_file *file);
+/* Tensors stand in the order of their data. i must be below the count: else an empty tensor. */
+TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
+/* NOTFOUND when no tensor has that name. *out is untouched then. Constant time. */
+TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
+
+/* The tensor's bytes in place, without a copy, valid until tn_close. UNSUPPORTED where they are
+ * stored encoded, where the file is not mapped, and for multi-byte elements on a big-endian host:
+ * use tn_read then. The start has the alignment that the format gave it, at worst 1. */
+TN_API TN_CHECK tn_code tn_bytes(const tn_file *file, size_t i, tn_view *out, tn_error *err);
+/* Reads len bytes of tensor i from byte offset of its logical bytes into buf; decodes where needed.
+ * USAGE when the range exceeds the tensor. buf is unspecified on failure. On a big-endian host the
+ * elements are swapped to its order, and offset and len must cut no element. */
+TN_API TN_CHECK tn_code tn_read(const tn_file *file, size_t i, uint64_t offset, void *buf, size_t len,
+                                tn_error *err);
+
+/* A growing buffer of any power-of-two alignment. Growing never zeroes and never copies: the
+ * contents are lost. Zero-initialise, or call tn_buffer_init. */
+typedef struct tn_buffer {
+	uint8_t *ptr;
+	size_t   len, cap;
+	size_t   align; /* 0: 64 */
+} tn_buffer;
+/* align must be a power of two, or 0 for the default. Allocates nothing. */
+TN_API void tn_buffer_init(tn_buffer *buffer, size_t align);
+/* Room for len bytes; sets buffer->len. NOMEM; USAGE when align is no power of two. */
+TN_API TN_CHECK tn_code tn_buffer_resize(tn_buffer *buffer, size_t len, tn_error *err);
+TN_API void tn_buffer_fini(tn_buffer *buffer);
+/* tn_read of a whole tensor into a buffer that is resized to fit. */
+TN_API TN_CHECK tn_code tn_read_buffer(const tn_file *file, size_t i, tn_buffer *buffer, tn_error *err);
+
+/* ---- Long work --------------------------------------------------------------------------- */
+
+/* Called now and then from the calling thread with bytes done and in all. Returning false stops
+ * the work: the call fails with USAGE, nothing is left behind. */
+typedef bool (*tn_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+typedef struct tn_work {
+	unsigned       threads;  /* 0: one per processor */
+	tn_progress_fn progress; /* may be NULL */
+	void          *ctx;
+} tn_work;
+
+/* ---- Checking ---------------------------------------------------------------------------- */
+
+typedef struct tn_verify_options {
+	bool    deep; /* read tensor data as well: digests, bool values, padding */
+	tn_work work;
+} tn_verify_options;
+
+/* Everything worth saying about a file that opens: the findings of opening and all others,
+ * collected to the end. *out is to be freed with tn_report_free and is NULL on failure. TN_OK means
+ * that the check was carried out; the file is good when the report has no TN_ERROR. */
+TN_API TN_CHECK tn_code tn_verify(const tn_file *file, const tn_verify_options *options,
+                                  tn_report **out, tn_error *err);
+
+#define TN_DIGEST_LEN 32
+typedef struct tn_digest { uint8_t bytes[TN_DIGEST_LEN]; } tn_digest;
+
+/* BLAKE3 of the logical bytes of tensor i: what b3sum prints for these bytes. */
+TN_API TN_CHECK tn_code tn_hash_tensor(const tn_file *file, size_t i, tn_digest *out, tn_error *err);
+/* All tensors in parallel. tensors may be NULL, else it takes tn_tensor_count digests in the order
+ * of the file. *total is BLAKE3 over one line "DIGEST DTYPE [d0,d1] NAME\n" for each tensor, names
+ * sorted bytewise, so it is the same for the same tensors in any container. */
+TN_API TN_CHECK tn_code tn_hash(const tn_file *file, const tn_work *work, tn_digest *tensors,
+                                tn_digest *total, tn_error *err);
+/* 64 lower-case hex digits and a terminator. */
+TN_API void tn_digest_text(const tn_digest *digest, char out[2 * TN_DIGEST_LEN + 1]);
+
+/* Who owns each byte of the file. Regions are sorted by offset and cover the file; where two
+ * tensors claim the same bytes a region of kind TN_REGION_OVERLAP follows the second. */
+typedef enum tn_region_kind {
+	TN_REGION_HEADER,  /* fixed fields */
+	TN_REGION_INDEX,   /* metadata and tensor table */
+	TN_REGION_TENSOR,
+	TN_REGION_PADDING, /* bytes that the format asks for */
+	TN_REGION_GAP,     /* bytes that nothing claims */
+	TN_REGION_OVERLAP, /* bytes claimed twice; already counted before */
+	TN_REGION_TRAILING,/* bytes after the end of the model */
+	TN_REGION_FOOTER   /* a checksum or end mark */
+} tn_region_kind;
+typedef struct tn_region {
+	uint64_t       offset, len;
+	tn_region_kind kind;
+	size_t         tensor; /* index for TENSOR and OVERLAP, else SIZE_MAX */
+	const char    *label;  /* "header", "index", "padding", ...; static storage */
+} tn_region;
+typedef struct tn_map tn_map;
+TN_API TN_CHECK tn_code tn_map_new(tn_map **out, const tn_file *file, tn_error *err);
+TN_API size_t    tn_map_count(const tn_map *map);
+TN_API tn_region tn_map_at(const tn_map *map, size_t i);
+TN_API void      tn_map_free(tn_map *map);
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+/* How to write, common to saving a tn_writer and converting a tn_file. */
+typedef struct tn_write_options {
+	bool     allow_loss;   /* leave out what the target cannot hold, report it as a warning */
+	bool     carry;        /* keep tensors of types that the target lacks as u8 bytes, their type in the envelope */
+	bool     no_envelope;  /* write no envelope: what would go there counts as lost */
+	bool     keep_unknown; /* a same-format rewrite keeps members that the format does not know */
+	bool     in_place;     /* truncate and write the target directly: no temporary file, no old version kept */
+	bool     no_sync;      /* do not wait for the disk; the file still appears whole or not at all */
+	bool     exact_path;   /* do not add the format's extension to a path without one */
+	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
+	uint64_t max_memory;   /* for plan and index [1 GiB] */
+	tn_work  work;
+} tn_write_options;
+
+/* Where a tensor's bytes come from. */
+typedef struct tn_emit tn_emit;
+/* Hands over the next n bytes of a deferred tensor. After the first failure it does nothing. */
+TN_API void tn_emit_bytes(tn_emit *emit, const void *bytes, size_t n);
+/* Produces all bytes of a deferred tensor by calls of tn_emit_bytes; called once, when the writer
+ * comes to the tensor, in the order in which tensors are written. Returns TN_OK, or a code with
+ * err filled in: the save then fails with it, the tensor's name in front of the message. */
+typedef tn_code (*tn_produce_fn)(void *ctx, tn_emit *emit, tn_error *err);
+
+typedef enum tn_source_kind {
+	TN_SOURCE_MEMORY, TN_SOURCE_TENSOR, TN_SOURCE_FILE, TN_SOURCE_CALLBACK
+} tn_source_kind;
+typedef struct tn_source {
+	tn_source_kind kind;
+	tn_view        memory;  /* MEMORY: must live until the save is over */
+	const tn_file *file;    /* TENSOR: of an open file, which must stay open */
+	size_t         tensor;  /* TENSOR */
+	const char    *path;    /* FILE: opened when the writer comes to it; the string is copied */
+	uint64_t       offset;  /* FILE: where the bytes start */
+	tn_produce_fn  produce; /* CALLBACK */
+	void          *ctx;     /* CALLBACK */
+} tn_source;
+
+typedef struct tn_writer tn_writer;
+
+/* A model to be written in one of the formats. Names and values are copied, tensor data is not. */
+TN_API TN_CHECK tn_code tn_writer_new(tn_writer **out, const char *format,
+                                      const tn_write_options *options, tn_error *err);
+TN_API void             tn_writer_free(tn_writer *writer);
+
+/* Adds a tensor of the given dtype and shape. nbytes is what the source will yield: it must equal
+ * tn_dtype_bytes where that is defined (0 then means "as computed"). Fails with CORRUPT on a
+ * contradiction, with USAGE on an unusable source, a missing dtype or a name that was added before. */
+TN_API TN_CHECK tn_code tn_writer_add(tn_writer *writer, tn_view name, tn_dtype dtype, uint32_t rank,
+                                      const uint64_t *shape, uint64_t nbytes, const tn_source *source,
+                                      tn_error *err);
+/* The map of extras of tensor i, in the order of adding, to be filled with the tn_put functions:
+ * "param_id" (u64), "qfloat" (a map: value, store, packed_dim, mode, tensor, block). NULL when i
+ * is out of range or memory ran out. */
+TN_API tn_meta *tn_writer_extras(tn_writer *writer, size_t i);
+/* The root map of the metadata, to be filled with the tn_put functions. Never NULL. */
+TN_API tn_meta *tn_writer_metadata(tn_writer *writer);
+
+/* Put a value under key into a map, replacing an earlier one in its place, or at the end of an array
+ * (key is ignored). container must come from this writer. Keys and strings are copied. */
+TN_API TN_CHECK tn_code tn_put_string(tn_writer *writer, tn_meta *container, tn_view key, tn_view value, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_bytes (tn_writer *writer, tn_meta *container, tn_view key, tn_view value, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_uint  (tn_writer *writer, tn_meta *container, tn_view key, uint64_t value, unsigned width, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_int   (tn_writer *writer, tn_meta *container, tn_view key, int64_t value, unsigned width, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_f32   (tn_writer *writer, tn_meta *container, tn_view key, float value, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_f64   (tn_writer *writer, tn_meta *container, tn_view key, double value, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_bool  (tn_writer *writer, tn_meta *container, tn_view key, bool value, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_null  (tn_writer *writer, tn_meta *container, tn_view key, tn_error *err);
+/* *out is the new, empty map or array. */
+TN_API TN_CHECK tn_code tn_put_map   (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
+TN_API TN_CHECK tn_code tn_put_array (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
+
+/* The exact size of the file that a save would write. Nothing is written, no source is read. */
+TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
+/* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
+ * target's permissions; on any failure the target stays as it was and nothing is left. A target that
+ * is also an input is refused only when written in place. */
+TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
+/* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
+TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
+/* What the last size or save had to say (losses, notes). Borrowed from the writer; never NULL. */
+TN_API const tn_report *tn_writer_report(const tn_writer *writer);
+
+/* Which tensors, and which metadata, a conversion takes. */
+typedef struct tn_convert_options {
+	const char      *format;  /* target; NULL: by the extension of the path */
+	tn_write_options write;
+	/* Keep a tensor? NULL keeps all. */
+	bool           (*select)(void *ctx, const tn_tensor *tensor);
+	void            *select_ctx;
+	/* Metadata to set, as strings: NULL-terminated pairs key, value, key, value, NULL. */
+	const char *const *set;
+	bool             dry_run; /* plan only: *size is exact, path is not touched */
+} tn_convert_options;
+
+/* What a conversion did. Free report with tn_report_free. */
+typedef struct tn_converted {
+	uint64_t   size;    /* bytes of the target */
+	uint64_t   tensors;
+	tn_report *report;  /* what was lost, changed or derived; NULL only on failure before planning */
+} tn_converted;
+
+/* Writes an open file in another format, or its own. Everything travels: what the target has no place
+ * for goes into an envelope (docs/envelope.md) and comes back from there. Anything lost fails with
+ * LOSSY before a byte is written unless allowed. out may be NULL. The report is also given on failure. */
+TN_API TN_CHECK tn_code tn_convert(const tn_file *file, const char *path, const tn_convert_options *options,
+                                   tn_converted *out, tn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,33 @@
+/* arena.h - memory that dies together. One arena per open file and one per save; nothing in it is
+ * freed alone. A budget turns a hostile file into LIMIT instead of an exhausted machine. With
+ * -DTENON_ARENA_DEBUG every object is a malloc of its own, so that sanitizers see each edge. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "base/err.h"
+
+struct arena_block;
+struct arena {
+	struct arena_block *head;
+	uint8_t *at, *end;   /* free room in the newest block */
+	uint64_t used;       /* bytes handed out and reserved */
+	uint64_t budget;     /* 0: none */
+	bool     over;       /* the budget said no, not the machine */
+};
+
+void  arena_init(struct arena *a, uint64_t budget);
+void  arena_fini(struct arena *a);
+/* Zeroed room for n items; NULL when n * size overflows, the budget is spent or memory is. An n of 0
+ * gives a pointer that must not be followed. */
+void *arena_new(struct arena *a, uint64_t n, size_t size);
+/* The same, not zeroed. */
+void *arena_raw(struct arena *a, uint64_t n, size_t size);
+#define ARENA_NEW(a, n, T) ((T *)arena_new((a), (n), sizeof(T)))
+/* A copy of v with a terminator after it; ptr is NULL on failure. */
+tn_view arena_copy(struct arena *a, tn_view v);
+/* printf into the arena; NULL on failure. */
+const char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Records NOMEM or, when the budget was the cause, LIMIT. what: "tensor table". */
+tn_code arena_err(const struct arena *a, tn_error *err, const char *what);
+
+#endif

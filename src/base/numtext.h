@@ -1,0 +1,23 @@
+/* numtext.h - numbers to text and back, the same on every host and in every locale. */
+#ifndef BASE_NUMTEXT_H
+#define BASE_NUMTEXT_H
+
+#include "tenon.h"
+
+enum { NUMTEXT = 40 }; /* room for any of these, with a terminator */
+
+/* The shortest decimal that reads back as the same double / float, spelled as serde_json does: "0.5", "1.0",
+ * "1e-7", "1e+16" never "1E16"; "-0.0"; finite values only. Returns the length. */
+size_t f64_text(double v, char out[NUMTEXT]);
+size_t f32_text(float v, char out[NUMTEXT]);
+size_t u64_text(uint64_t v, char out[NUMTEXT]);
+size_t i64_text(int64_t v, char out[NUMTEXT]);
+/* Whole text, decimal, no sign (u64) or an optional '-' (i64), no surplus; false when it does not fit. */
+bool   text_u64(tn_view text, uint64_t *out);
+bool   text_i64(tn_view text, int64_t *out);
+/* "500", "64K", "16MiB", "5GB": K M G T are powers of 1024 with or without "iB", of 1000 with "B". */
+bool   text_size(tn_view text, uint64_t *out);
+/* 1536 -> "1.5 KiB", exact bytes below 1024 as "512 B". */
+size_t size_text(uint64_t bytes, char out[NUMTEXT]);
+
+#endif

@@ -1,0 +1,85 @@
+/* format.h - what a format supplies: one const object, and a line in registry.def. */
+#ifndef FORMAT_FORMAT_H
+#define FORMAT_FORMAT_H
+
+#include "io/envelope.h"
+#include "io/plan.h"
+#include "model/check.h"
+
+/* Turning a file's first bytes into a model. A pure function of its inputs: no system call. */
+struct parse_job {
+	tn_view          file;    /* the first bytes of the file; the whole of it when mapped */
+	uint64_t         size;    /* of the whole file */
+	bool             in_memory; /* limits on files do not apply */
+	const tn_limits *limits;  /* as the caller gave them: 0 is the format's own */
+	struct arena    *mem;     /* everything the model needs comes from here */
+	struct model    *model;   /* initialised, empty */
+	struct tn_report *report; /* what is tolerated */
+	uint64_t         need;    /* out: with TRUNCATED, how many first bytes parse wants; 0: no more would help */
+	struct check_limits check; /* out: the common checks' limits, the format's own filled in */
+	tn_error        *err;
+};
+
+/* True when the first n bytes are at hand. When they are not but the file has them: sets job->need and
+ * fails with TRUNCATED, and the caller comes again with more. When the file ends before: TRUNCATED, need 0, and what
+ * says which part: "burnpack: metadata". */
+bool job_has(struct parse_job *job, uint64_t n, const char *what);
+/* The caller's limit, or the format's own when the caller gave 0. */
+static inline uint64_t limit_or(uint64_t given, uint64_t own) { return given != 0 ? given : own; }
+
+struct verify_job {
+	const struct reader *file;
+	const struct model  *model;  /* as the container shows it, the envelope applied */
+	bool                 deep;   /* tensor data may be read */
+	struct tn_report    *report;
+	struct arena        *mem;
+	tn_error            *err;    /* only what stops the check itself: NOMEM, IO */
+};
+
+/* Turning a model into spans. */
+struct plan_job {
+	const struct model *model;
+	bool                rewrite;      /* the model was read from this same format */
+	bool                allow_loss, carry, no_envelope, keep_unknown;
+	uint64_t            align;        /* 0: the format's own */
+	struct arena       *mem;
+	struct plan        *plan;
+	struct tn_report   *report;       /* losses: code TN_E_LOSSY, severity TN_ERROR, or TN_WARNING when allowed */
+	tn_error           *err;
+};
+
+/* One LOSSY finding of the severity that the job's options give it. tensor may be NO_TENSOR. */
+void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+enum {
+	CAP_META_STRINGS = 1, /* string metadata */
+	CAP_META_TREE    = 2, /* typed, nested metadata */
+	CAP_DIGEST       = 4, /* carries checksums of its data */
+};
+
+struct format {
+	const char *name;
+	const char *exts;  /* "bpk": a tie-break, never evidence */
+	uint32_t    caps;
+	bool        adds_extension; /* a path without an extension gets the first of exts (burnpack) */
+	/* Where in the root metadata an envelope's text stands. parse leaves it there as a string like any other;
+	 * the core takes it out and applies it once the container has passed the common checks. */
+	const char *envelope_key;
+	/* Bits of evidence that the first bytes give; 0: not mine. No allocation, no I/O. */
+	int     (*probe)(tn_view head, uint64_t file_size);
+	tn_code (*parse)(struct parse_job *job);
+	tn_code (*verify)(struct verify_job *job); /* NULL: the common laws are all there is */
+	tn_code (*plan)(struct plan_job *job);     /* NULL: read-only */
+	/* Patches fixed-width head fields that depend on the data. NULL: none do. */
+	tn_code (*seal)(struct plan_job *job, struct sink *out);
+};
+
+extern const struct format *const formats[];
+extern const size_t format_count;
+const struct format *format_named(const char *name);
+/* By extension, with or without a dot; NULL when there is none. */
+const struct format *format_for_extension(const char *ext);
+/* The format with the most evidence. NULL with err filled in words that name what the file is instead. */
+const struct format *format_detect(tn_view head, uint64_t file_size, const char *path, tn_error *err);
+
+#endif

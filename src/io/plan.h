@@ -1,0 +1,49 @@
+/* plan.h - the layout of a file before it is written.
+ *
+ * A format lists its output as spans in file order. All lengths are known before the first byte, so a plan
+ * gives the exact size; the run streams the spans and checks that each kept its promise. */
+#ifndef IO_PLAN_H
+#define IO_PLAN_H
+
+#include "io/sink.h"
+#include "io/source.h"
+
+enum span_kind {
+	SPAN_BYTES,  /* memory of the plan's arena */
+	SPAN_ZERO,   /* padding */
+	SPAN_TENSOR, /* source of tensor i */
+	SPAN_CRC     /* 4 bytes: CRC-32, little-endian, of every byte before it */
+};
+
+struct span {
+	enum span_kind kind;
+	bool           digest; /* TENSOR: compute its BLAKE3 while streaming, for seal */
+	uint64_t       off, len;
+	const uint8_t *bytes;  /* BYTES */
+	uint64_t       tensor; /* TENSOR */
+	tn_digest      hash;   /* TENSOR with digest, after the run */
+};
+
+struct plan {
+	struct arena *mem;
+	struct span  *spans;
+	uint64_t      n, cap;
+	uint64_t      size;     /* of the file so far */
+	bool          has_crc;
+	bool          failed;   /* memory, or a file of more than 2^63-1 bytes */
+	bool          too_big;
+};
+
+void plan_init(struct plan *p, struct arena *mem);
+void plan_bytes(struct plan *p, tn_view bytes);          /* borrowed until the run is over */
+void plan_zero(struct plan *p, uint64_t n);
+void plan_align(struct plan *p, uint64_t align);         /* zeros up to a multiple */
+void plan_tensor(struct plan *p, uint64_t i, uint64_t len);
+void plan_tensor_digest(struct plan *p, uint64_t i, uint64_t len);
+void plan_crc(struct plan *p);
+/* NOMEM, LIMIT or OK once all spans are listed. */
+tn_code plan_ok(const struct plan *p, tn_error *err);
+/* Streams everything. sources[i] belongs to tensor i, names[i] leads its errors. */
+tn_code plan_run(struct plan *p, const struct source *sources, const struct tensor *tensors, struct sink *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* sink.h - the only way bytes leave. Errors stick: write all of it, then look once. */
+#ifndef IO_SINK_H
+#define IO_SINK_H
+
+#include "codec/blake3.h"
+#include "sys/out.h"
+
+enum { SINK_BUFFER = 1 << 20 };
+
+struct sink {
+	struct sys_out *out;      /* a file; NULL when writing to memory */
+	uint8_t  *memory;         /* the caller's, with room for cap bytes */
+	uint64_t  cap;
+	uint8_t  *buf;            /* SINK_BUFFER bytes */
+	size_t    fill;
+	uint64_t  at;             /* bytes accepted so far */
+	bool      crc_on;         /* taps: each sees every byte while it is on */
+	uint32_t  crc;
+	struct b3 *hash;          /* NULL: off */
+	tn_progress_fn progress;
+	void     *progress_ctx;
+	uint64_t  total, reported;
+	tn_error *err;            /* never NULL */
+};
+
+/* Over an open output, or over memory. NOMEM leaves nothing behind. */
+tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err);
+void    sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err);
+void    sink_fini(struct sink *s);
+
+static inline bool sink_ok(const struct sink *s) { return s->err->code == TN_OK; }
+void sink_write(struct sink *s, const void *p, size_t n);
+void sink_zero(struct sink *s, uint64_t n);
+/* n bytes of an open file from off: inside the kernel when no tap is on and it can, else through the buffer. */
+void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n);
+/* Overwrites bytes that were written before; never extends. */
+void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n);
+/* Hands the buffer to the system. */
+void sink_flush(struct sink *s);
+
+/* ---- Taps ---- */
+void     sink_crc_start(struct sink *s);            /* CRC-32 of everything from here */
+uint32_t sink_crc_value(const struct sink *s);
+void     sink_hash_start(struct sink *s, struct b3 *h); /* BLAKE3 likewise, in the caller's storage */
+void     sink_hash_stop(struct sink *s);
+
+#endif

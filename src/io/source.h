@@ -1,0 +1,34 @@
+/* source.h - where bytes come from: reading a file by ranges, and a tensor's bytes when writing. */
+#ifndef IO_SOURCE_H
+#define IO_SOURCE_H
+
+#include "model/model.h"
+#include "sys/file.h"
+
+/* Random access to the file being read; what a format's verify uses. map.ptr is NULL when it is not mapped. */
+struct reader {
+	tn_view          map;   /* the whole file, mapped or in memory */
+	struct sys_file *file;  /* NULL when in memory */
+	uint64_t         size;
+};
+/* Exactly n bytes at off; TRUNCATED past the end, IO when the system fails. */
+tn_code reader_read(const struct reader *r, uint64_t off, void *buf, size_t n, tn_error *err);
+
+/* One tensor's bytes for a plan. */
+enum source_kind { SOURCE_MEMORY, SOURCE_RANGE, SOURCE_PATH, SOURCE_CALLBACK };
+struct source {
+	enum source_kind     kind;
+	uint64_t             len;     /* promised before a byte is asked for */
+	tn_view              memory;  /* MEMORY */
+	const struct reader *from;    /* RANGE: of a file that is open */
+	uint64_t             offset;  /* RANGE, PATH */
+	const char          *path;    /* PATH */
+	tn_produce_fn        produce; /* CALLBACK */
+	void                *ctx;
+};
+
+struct sink;
+/* Streams the whole source into the sink, through one I/O buffer at most. The length is checked by the plan. */
+void source_stream(const struct source *s, struct sink *out);
+
+#endif

@@ -1,0 +1,58 @@
+/* model.h - what every format is read into and written from. It knows no format. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "base/strmap.h"
+#include "model/dtype.h"
+#include "model/meta.h"
+#include "model/report.h"
+
+enum encoding { ENC_RAW };
+
+struct tensor {
+	tn_view         name;
+	tn_dtype        dtype;
+	enum encoding   enc;
+	uint32_t        rank;
+	const uint64_t *shape;
+	uint64_t        nbytes;     /* logical bytes */
+	uint64_t        offset;     /* of the stored bytes, from the start of the file */
+	uint64_t        stored;
+	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
+	struct tn_meta *extras;     /* a map, or NULL */
+};
+
+/* A part of the file that is no tensor: for tn_map and for gaps. */
+struct region {
+	uint64_t       offset, len;
+	tn_region_kind kind;
+	const char    *label;
+};
+enum { MODEL_REGIONS = 8 };
+
+struct model {
+	struct tensor  *tensors;   /* in the order of their data */
+	uint64_t        n;
+	struct tn_meta *metadata;  /* a map: what people put there */
+	struct tn_meta *native;    /* a map: format name -> subtree */
+	const char     *version;   /* the format's own, as text */
+	const char     *dialect;   /* "" for the plain format */
+	uint64_t        data_at;   /* where the data section starts */
+	uint64_t        data_align;/* what the format's writer aligns tensors to; 1 when it does not */
+	struct region   regions[MODEL_REGIONS];
+	unsigned        n_regions;
+};
+
+/* An empty model with its two maps; false when memory is out. */
+bool model_init(struct model *m, struct arena *a);
+void model_region(struct model *m, tn_region_kind kind, uint64_t offset, uint64_t len, const char *label);
+/* The tensor's extras, made when it has none; NULL when memory is out. */
+struct tn_meta *tensor_extras(struct arena *a, struct tensor *t);
+/* The subtree of a format in model.native, made when missing. */
+struct tn_meta *model_native(struct arena *a, struct model *m, const char *format);
+/* Sorts tensors by (offset, end): empty ones before the tensor that starts where they stand; stable. */
+void model_sort_by_data(struct tensor *t, uint64_t n);
+/* The same by name, bytewise. */
+void model_sort_by_name(struct tensor *t, uint64_t n);
+
+#endif

@@ -1,0 +1,26 @@
+/* file.h - an input file: mapped, or read by position. With out.h the only place that talks to the system. */
+#ifndef SYS_FILE_H
+#define SYS_FILE_H
+
+#include "base/err.h"
+
+struct sys_file {
+	int      fd;        /* -1 when closed */
+	int      direct_fd; /* the same file without the page cache; -1 when not asked for or not to be had */
+	uint64_t size;
+	uint64_t dev, ino;  /* who it is */
+	tn_view  map;       /* ptr is NULL when not mapped */
+};
+
+/* Opens a regular file read-only. A directory, FIFO, socket or device is refused in words (USAGE), never
+ * waited for. An empty file is not mapped and not an error. */
+tn_code sys_file_open(struct sys_file *f, const char *path, tn_io io, tn_error *err);
+void    sys_file_close(struct sys_file *f); /* harmless on a closed one */
+/* Exactly n bytes at off: TRUNCATED when the file ends before (it may have shrunk), IO when the system fails.
+ * Any thread. direct asks for the way past the page cache. */
+tn_code sys_file_read(const struct sys_file *f, uint64_t off, void *buf, size_t n, bool direct, tn_error *err);
+bool    sys_file_exists(const char *path);
+/* Tells the system that [off, off+n) will be read soon in order. */
+void    sys_file_will_read(const struct sys_file *f, uint64_t off, uint64_t n);
+
+#endif
