@@ -469,6 +469,9 @@ TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_erro
 TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
+/* Removes the temporary files of every save in progress in this process. For signal handlers that end
+ * the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
+TN_API void             tn_abandon_all(void);
 /* What the last size or save had to say (losses, notes). Borrowed from the writer; never NULL. */
 TN_API const tn_report *tn_writer_report(const tn_writer *writer);
 

@@ -14,7 +14,14 @@ struct meta_raw {
 	bool           big_endian;
 };
 
-struct tn_meta {
+/* The iterator builds items in the caller's tn_meta_iter, whose declared type is another one. */
+#if defined(__GNUC__)
+#  define META_ALIAS __attribute__((may_alias))
+#else
+#  define META_ALIAS
+#endif
+
+struct META_ALIAS tn_meta {
 	uint8_t  type;     /* tn_meta_type */
 	uint8_t  width;    /* bits, 0 unknown */
 	bool     is_raw;   /* ARRAY: items are in raw, not in kids */

@@ -50,9 +50,10 @@ void model_region(struct model *m, tn_region_kind kind, uint64_t offset, uint64_
 struct tn_meta *tensor_extras(struct arena *a, struct tensor *t);
 /* The subtree of a format in model.native, made when missing. */
 struct tn_meta *model_native(struct arena *a, struct model *m, const char *format);
-/* Sorts tensors by (offset, end): empty ones before the tensor that starts where they stand; stable. */
-void model_sort_by_data(struct tensor *t, uint64_t n);
+/* Sorts tensors by (offset, end): empty ones before the tensor that starts where they stand; stable.
+ * False when the arena has no room for the order. */
+bool model_sort_by_data(struct arena *a, struct tensor *t, uint64_t n);
 /* The same by name, bytewise. */
-void model_sort_by_name(struct tensor *t, uint64_t n);
+bool model_sort_by_name(struct arena *a, struct tensor *t, uint64_t n);
 
 #endif
