@@ -13,44 +13,50 @@
 
 /* ---- Writing: collect, then print ---- */
 
+enum { ENV_DTYPE = 1, ENV_SHAPE = 2, ENV_EXTRAS = 4, ENV_ADDED = 4 /* how many keys a writer may add */ };
+
 struct envelope {
-	struct arena        *mem;
-	const struct model  *model;
-	struct tn_meta      *metadata;  /* typed values whose plain form is a string, or that have no plain form */
-	struct tn_meta      *native;    /* subtrees of other formats */
-	bool                 keep_metadata_order; /* the target sorts keys, the model's are not sorted */
-	bool                *tensors;   /* [n] tensor i has something the target lacks */
-	uint8_t             *bits;      /* [n] ENV_* of tensor i */
-	const uint64_t      *order;     /* [n] target's tensor k is the model's tensor order[k]; NULL: the same order */
-	const char         **added;     /* keys that the target's writer put there itself */
-	unsigned             n_added;
-	bool                 failed;    /* out of memory */
+	struct arena         *mem;
+	const struct model   *model;
+	const struct tn_meta **values;  /* metadata nodes of the model whose type the target lacks */
+	uint64_t              n_values, cap_values;
+	const struct tn_meta **native;  /* subtrees of other formats */
+	uint64_t              n_native, cap_native;
+	bool                  keep_metadata_order; /* reading the target back gives the keys in another order */
+	uint8_t              *bits;     /* [model->n] ENV_* of tensor i; NULL while all are 0 */
+	const uint64_t       *order;    /* [model->n] the target's tensor k is the model's tensor order[k]; NULL: the same
+	                                   order. Only complete permutations: none when tensors are left out. */
+	struct { const char *key, *value; } added[ENV_ADDED];
+	unsigned              n_added;
+	bool                  failed;   /* out of memory */
 };
-enum { ENV_DTYPE = 1, ENV_SHAPE = 2, ENV_EXTRAS = 4, ENV_NAME = 8 };
 
 void envelope_init(struct envelope *e, struct arena *mem, const struct model *m);
-/* The typed value of a metadata node of the model. */
+/* A metadata node of the model whose type the target lacks. Its plain form (envelope_plain) must stand in
+ * the target under the node's key: the value comes back only while that text is unchanged. */
 void envelope_value(struct envelope *e, const struct tn_meta *node);
-/* What the target lacks of tensor i: ENV_* bits. */
+/* What the target lacks of tensor i: ENV_* bits. ENV_DTYPE alone: the target holds the dtype's carrier (f32 for
+ * flex32, bool or u8 for bool_u8, u32 for bool_u32) in the same shape. ENV_DTYPE|ENV_SHAPE: u8 of shape [nbytes]. */
 void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits);
 void envelope_native(struct envelope *e, const struct tn_meta *subtree);
-void envelope_added(struct envelope *e, const char *key);
+/* A key that the target's writer puts among the metadata by itself, to be taken out again. */
+void envelope_added(struct envelope *e, const char *key, const char *value);
 bool envelope_empty(const struct envelope *e);
-/* One line of JSON in the envelope's arena; NOMEM or LIMIT on failure. target_names[k] as written. */
+/* One line of JSON in the envelope's arena; NOMEM or LIMIT on failure. */
 tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err);
-/* Reports everything in the envelope as lost, one LOSSY finding for each kind of thing. */
+/* Reports each thing in the envelope as lost: LOSSY findings of the given severity. */
 void envelope_report_lost(const struct envelope *e, const char *target, tn_severity severity, struct tn_report *r);
 
 /* The plain string that people read for a value: numbers and bools in full, strings as they are, containers as
- * JSON. False when memory is out. */
-bool envelope_plain(struct arena *a, const struct tn_meta *node, tn_view *out);
+ * JSON. ptr is NULL when memory is out. */
+tn_view envelope_plain(struct arena *a, const struct tn_meta *node);
 
 /* ---- Reading ---- */
 
-/* Applies the text to a model as its container shows it: restores metadata types and order, removes what
+/* Applies the text to a model as its container shows it: restores metadata types and order, takes out what
  * the writer added, restores dtypes, shapes and extras where they agree with the stored bytes, the order of
- * tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and
- * LIMIT fail. *applied is false when the text is no envelope at all (then nothing was changed). */
+ * tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT
+ * fail. *applied is false when the text is no envelope at all (then nothing was changed). */
 tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
                        tn_error *err);
 

@@ -1,0 +1,343 @@
+/* envelope_read.c - making a model what it was before it was written into a poorer container.
+ *
+ * The text comes from a file, so it is as hostile as the rest: each part is checked against what the
+ * container itself says and skipped, with a warning, where the two do not agree. */
+#include "io/envelope.h"
+
+#include "base/num.h"
+#include "io/typed_json.h"
+
+#include <string.h>
+
+struct apply {
+	struct model     *m;
+	struct arena     *mem;
+	struct tn_report *r;
+	struct strmap     names;
+	bool              have_names;
+	bool              nomem;
+};
+
+static void stale(struct apply *ap, tn_view tensor, const char *what, tn_view key)
+{
+	report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, tensor, "envelope: %s '%s' does not fit the file and is ignored",
+	           what, ESC(key));
+}
+
+static struct tn_meta *typed(struct apply *ap, const struct json_val *v)
+{
+	bool nomem;
+	struct tn_meta *node = typed_json_get(ap->mem, v, &nomem);
+	ap->nomem = ap->nomem || nomem;
+	return node;
+}
+
+/* ---- Metadata ---- */
+
+/* The file's plain text decides whether the typed value is still the one that was written. */
+static void restore_value(struct apply *ap, tn_view key, const struct json_val *v)
+{
+	struct tn_meta *shown = meta_find(ap->m->metadata, key);
+	struct tn_meta *value = typed(ap, v);
+	if (shown == NULL || value == NULL || shown->type != TN_META_STRING) {
+		if (!ap->nomem)
+			stale(ap, NO_TENSOR, "metadata", key);
+		return;
+	}
+	tn_view text = envelope_plain(ap->mem, value);
+	if (text.ptr == NULL)
+		ap->nomem = true;
+	else if (view_eq(text, shown->as.s))
+		meta_set(ap->m->metadata, shown->key, value);
+	else
+		report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
+		           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
+}
+
+static void restore_values(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	while (!ap->nomem && json_next(&it))
+		restore_value(ap, it.key, it.val);
+}
+
+static void take_out_added(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	while (json_next(&it)) {
+		const struct tn_meta *shown = meta_find(ap->m->metadata, it.key);
+		if (shown == NULL || json_type(it.val) != JSON_STRING || shown->type != TN_META_STRING)
+			continue;
+		if (view_eq(shown->as.s, json_string(it.val)))
+			meta_remove(ap->m->metadata, it.key);
+	}
+}
+
+static tn_view key_at(const void *nodes, uint64_t i)
+{
+	return ((struct tn_meta *const *)nodes)[i]->key;
+}
+
+/* Listed keys first, in their order; whatever the list does not name follows as it stood. */
+static void restore_metadata_order(struct apply *ap, const struct json_val *v)
+{
+	struct tn_meta *root = ap->m->metadata;
+	uint64_t n = root->as.kids.n, i = 0, at;
+	struct tn_meta **nodes = arena_raw(ap->mem, n, sizeof *nodes);
+	struct strmap keys;
+	if (nodes == NULL || !strmap_init(&keys, ap->mem, n)) {
+		ap->nomem = true;
+		return;
+	}
+	for (struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next, i++)
+		nodes[i] = node;
+	for (i = 0; i < n; i++)
+		strmap_add(&keys, key_at, nodes, i, &at);
+	bool *placed = ARENA_NEW(ap->mem, n, bool);
+	if (placed == NULL) {
+		ap->nomem = true;
+		return;
+	}
+	root->as.kids.first = root->as.kids.last = NULL;
+	root->as.kids.n = 0;
+	struct json_iter it = json_items(v);
+	while (json_next(&it)) {
+		if (json_type(it.val) != JSON_STRING || !strmap_find(&keys, key_at, nodes, json_string(it.val), &at) || placed[at])
+			continue;
+		placed[at] = true;
+		meta_append(root, nodes[at]->key, nodes[at]);
+	}
+	for (i = 0; i < n; i++)
+		if (!placed[i])
+			meta_append(root, nodes[i]->key, nodes[i]);
+}
+
+/* ---- Tensors ---- */
+
+static struct tensor *tensor_named(struct apply *ap, tn_view name)
+{
+	uint64_t i;
+	if (!ap->have_names) {
+		if (!strmap_init(&ap->names, ap->mem, ap->m->n)) {
+			ap->nomem = true;
+			return NULL;
+		}
+		for (uint64_t k = 0; k < ap->m->n; k++)
+			strmap_add(&ap->names, model_name_at, ap->m, k, &i);
+		ap->have_names = true;
+	}
+	return strmap_find(&ap->names, model_name_at, ap->m, name, &i) ? &ap->m->tensors[i] : NULL;
+}
+
+static bool read_shape(struct apply *ap, const struct json_val *v, struct tensor *t)
+{
+	size_t rank = json_count(v), i = 0;
+	if (json_type(v) != JSON_ARRAY || rank > UINT32_MAX)
+		return false;
+	uint64_t *shape = arena_raw(ap->mem, rank, sizeof *shape);
+	if (shape == NULL) {
+		ap->nomem = true;
+		return false;
+	}
+	struct json_iter it = json_items(v);
+	while (json_next(&it)) {
+		if (json_type(it.val) != JSON_UINT)
+			return false;
+		shape[i++] = json_uint(it.val);
+	}
+	t->rank = (uint32_t)rank;
+	t->shape = shape;
+	return true;
+}
+
+static bool read_dtype(const struct json_val *v, tn_dtype *out)
+{
+	char name[16];
+	if (json_type(v) != JSON_STRING || json_string(v).len >= sizeof name)
+		return false;
+	copy_bytes(name, json_string(v).ptr, json_string(v).len);
+	name[json_string(v).len] = '\0';
+	return tn_dtype_named(name, out);
+}
+
+/* The types that may stand in for one that the container lacks, in the same shape. */
+static bool is_carrier(tn_dtype held, tn_dtype meant)
+{
+	return (meant == TN_FLEX32 && held == TN_F32) ||
+	       (meant == TN_BOOL_U8 && (held == TN_BOOL || held == TN_U8)) || (meant == TN_BOOL && held == TN_U8) ||
+	       (meant == TN_BOOL_U32 && held == TN_U32);
+}
+
+static bool same_shape(const struct tensor *a, const struct tensor *b)
+{
+	return a->rank == b->rank &&
+	       (a->rank == 0 || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0);
+}
+
+/* Whether the bytes that are there can be what the envelope says. */
+static bool agrees(const struct tensor *held, const struct tensor *meant)
+{
+	tn_error ignored = { .code = TN_OK };
+	uint64_t bytes;
+	if (held->dtype != meant->dtype && same_shape(held, meant) && is_carrier(held->dtype, meant->dtype))
+		return true;
+	if (held->dtype != meant->dtype && held->dtype != TN_U8)
+		return false;
+	if (meant->dtype == TN_QFLOAT || meant->dtype == TN_OPAQUE)
+		return held->dtype == TN_U8;
+	if (dtype_bytes(meant->dtype, BLOCK_ROWS, meant->rank, meant->shape, &bytes, &ignored) == TN_OK && bytes == held->nbytes)
+		return true;
+	ignored.code = TN_OK;
+	return dtype_bytes(meant->dtype, BLOCK_FLAT, meant->rank, meant->shape, &bytes, &ignored) == TN_OK &&
+	       bytes == held->nbytes;
+}
+
+static void merge_extras(struct apply *ap, struct tensor *t, const struct json_val *v)
+{
+	struct tn_meta *from = typed(ap, v), *to = tensor_extras(ap->mem, t);
+	if (from == NULL || to == NULL || from->type != TN_META_MAP) {
+		ap->nomem = ap->nomem || to == NULL;
+		return;
+	}
+	for (struct tn_meta *x = from->as.kids.first, *next; x != NULL; x = next) {
+		next = x->next;
+		if (meta_find(to, x->key) == NULL)
+			meta_append(to, x->key, x);
+	}
+}
+
+static void restore_tensor(struct apply *ap, tn_view name, const struct json_val *v)
+{
+	struct tensor *t = tensor_named(ap, name);
+	if (t == NULL || json_type(v) != JSON_OBJECT) {
+		if (!ap->nomem)
+			stale(ap, NO_TENSOR, "tensor", name);
+		return;
+	}
+	const struct json_val *dtype = json_find(v, "dtype"), *shape = json_find(v, "shape");
+	const struct json_val *text = json_find(v, "dtype_text"), *extras = json_find(v, "extras");
+	struct tensor meant = *t;
+	bool sound = (dtype == NULL || read_dtype(dtype, &meant.dtype)) && (shape == NULL || read_shape(ap, shape, &meant));
+	if (ap->nomem)
+		return;
+	if (!sound || !agrees(t, &meant)) {
+		stale(ap, t->name, "the type of", name);
+		return;
+	}
+	if (dtype != NULL)
+		meant.dtype_text = tn_text(dtype_info(meant.dtype)->name);
+	if (text != NULL && json_type(text) == JSON_STRING && meant.dtype == TN_OPAQUE) {
+		meant.dtype_text = arena_copy(ap->mem, json_string(text));
+		ap->nomem = ap->nomem || meant.dtype_text.ptr == NULL;
+	}
+	*t = meant;
+	if (extras != NULL)
+		merge_extras(ap, t, extras);
+}
+
+static void restore_tensors(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	while (!ap->nomem && json_next(&it))
+		restore_tensor(ap, it.key, it.val);
+}
+
+/* Tensor k of the file was tensor order[k]. */
+static void restore_order(struct apply *ap, const struct json_val *v)
+{
+	uint64_t n = ap->m->n, k = 0;
+	if (json_count(v) != n) {
+		stale(ap, NO_TENSOR, "the order of", VIEW("tensors"));
+		return;
+	}
+	struct tensor *sorted = arena_raw(ap->mem, n, sizeof *sorted);
+	bool *taken = ARENA_NEW(ap->mem, n, bool);
+	if (sorted == NULL || taken == NULL) {
+		ap->nomem = true;
+		return;
+	}
+	struct json_iter it = json_items(v);
+	while (json_next(&it)) {
+		if (json_type(it.val) != JSON_UINT || json_uint(it.val) >= n || taken[json_uint(it.val)]) {
+			stale(ap, NO_TENSOR, "the order of", VIEW("tensors"));
+			return;
+		}
+		taken[json_uint(it.val)] = true;
+		sorted[json_uint(it.val)] = ap->m->tensors[k++];
+	}
+	ap->m->tensors = sorted;
+}
+
+/* ---- The whole ---- */
+
+static void restore_native(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	while (!ap->nomem && json_next(&it)) {
+		struct tn_meta *subtree = typed(ap, it.val);
+		tn_view key = arena_copy(ap->mem, it.key);
+		ap->nomem = ap->nomem || key.ptr == NULL;
+		if (subtree == NULL || key.ptr == NULL)
+			continue;
+		if (meta_find(ap->m->native, key) == NULL)
+			meta_append(ap->m->native, key, subtree);
+	}
+}
+
+/* The order matters: values are compared under the keys that are there, tensors are found by name before
+ * they move. */
+static void apply_members(struct apply *ap, const struct json_val *root)
+{
+	static const struct {
+		const char *name;
+		enum json_type type;
+		void (*restore)(struct apply *, const struct json_val *);
+	} members[] = {
+		{ "metadata", JSON_OBJECT, restore_values },
+		{ "added", JSON_OBJECT, take_out_added },
+		{ "metadata_order", JSON_ARRAY, restore_metadata_order },
+		{ "tensors", JSON_OBJECT, restore_tensors },
+		{ "order", JSON_ARRAY, restore_order },
+		{ "native", JSON_OBJECT, restore_native },
+	};
+	for (size_t i = 0; i < sizeof members / sizeof *members && !ap->nomem; i++) {
+		const struct json_val *v = json_find(root, members[i].name);
+		if (v == NULL)
+			continue;
+		if (json_type(v) == members[i].type)
+			members[i].restore(ap, v);
+		else
+			stale(ap, NO_TENSOR, "member", tn_text(members[i].name));
+	}
+}
+
+static bool is_envelope(struct apply *ap, const struct json_val *root)
+{
+	const struct json_val *version = json_find(root, "tenon");
+	if (json_type(root) != JSON_OBJECT || version == NULL || json_type(version) != JSON_UINT)
+		return false;
+	if (json_uint(version) == 1)
+		return true;
+	report_add(ap->r, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, NO_TENSOR,
+	           "envelope: version %llu is newer than this program and is left alone", (unsigned long long)json_uint(version));
+	return false;
+}
+
+tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
+                       tn_error *err)
+{
+	struct apply ap = { .m = m, .mem = mem, .r = r };
+	struct json_options opt = { .max_depth = 128, .budget = mem->budget, .what = "envelope" };
+	struct json_doc *doc;
+	tn_error why = { .code = TN_OK };
+	*applied = false;
+	tn_code code = json_parse(&doc, text, &opt, &why);
+	if (code == TN_E_NOMEM)
+		return err_set(err, code, TN_NO_OFFSET, "%s", why.msg);
+	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
+		*applied = true;
+		apply_members(&ap, json_root(doc));
+	}
+	json_free(doc);
+	return ap.nomem ? arena_err(mem, err, "the envelope") : TN_OK;
+}
