@@ -6,17 +6,25 @@
 
 #include "base/num.h"
 #include "io/typed_json.h"
+#include "model/check.h"
 
 #include <string.h>
 
+/* Everything is looked up by hash: a hostile header may hold as many keys as it has bytes. */
 struct apply {
 	struct model     *m;
 	struct arena     *mem;
 	struct tn_report *r;
-	struct strmap     names;
-	bool              have_names;
+	struct strmap     tensors;  /* made when first needed */
+	bool              have_tensors;
+	struct tn_meta  **nodes;    /* the root metadata as the container shows it */
+	uint64_t          n_nodes;
+	struct strmap     keys;     /* over nodes */
 	bool              nomem;
 };
+
+/* Subtrees of formats: more than there can be formats are noise. */
+enum { MAX_NATIVE = 64 };
 
 static void stale(struct apply *ap, tn_view tensor, const char *what, tn_view key)
 {
@@ -34,10 +42,46 @@ static struct tn_meta *typed(struct apply *ap, const struct json_val *v)
 
 /* ---- Metadata ---- */
 
+static tn_view key_at(const void *nodes, uint64_t i)
+{
+	return ((struct tn_meta *const *)nodes)[i]->key;
+}
+
+static bool index_metadata(struct apply *ap)
+{
+	const struct tn_meta *root = ap->m->metadata;
+	uint64_t n = 0, other;
+	ap->nodes = arena_raw(ap->mem, root->as.kids.n, sizeof(struct tn_meta *));
+	if (ap->nodes == NULL || !strmap_init(&ap->keys, ap->mem, root->as.kids.n))
+		return false;
+	for (struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next, n++) {
+		ap->nodes[n] = node;
+		strmap_add(&ap->keys, key_at, ap->nodes, n, &other);
+	}
+	ap->n_nodes = n;
+	return true;
+}
+
+static struct tn_meta *node_named(const struct apply *ap, tn_view key)
+{
+	uint64_t i;
+	return strmap_find(&ap->keys, key_at, ap->nodes, key, &i) ? ap->nodes[i] : NULL;
+}
+
+/* Gives the node another value in its place. */
+static void become(struct tn_meta *node, const struct tn_meta *value)
+{
+	struct tn_meta *next = node->next;
+	tn_view key = node->key;
+	*node = *value;
+	node->next = next;
+	node->key = key;
+}
+
 /* The file's plain text decides whether the typed value is still the one that was written. */
 static void restore_value(struct apply *ap, tn_view key, const struct json_val *v)
 {
-	struct tn_meta *shown = meta_find(ap->m->metadata, key);
+	struct tn_meta *shown = node_named(ap, key);
 	struct tn_meta *value = typed(ap, v);
 	if (shown == NULL || value == NULL || shown->type != TN_META_STRING) {
 		if (!ap->nomem)
@@ -48,7 +92,7 @@ static void restore_value(struct apply *ap, tn_view key, const struct json_val *
 	if (text.ptr == NULL)
 		ap->nomem = true;
 	else if (view_eq(text, shown->as.s))
-		meta_set(ap->m->metadata, shown->key, value);
+		become(shown, value);
 	else
 		report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
 		           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
@@ -64,7 +108,7 @@ static void restore_values(struct apply *ap, const struct json_val *v)
 static void take_out_added(struct apply *ap, const struct json_val *v)
 {
 	struct json_iter it = json_items(v);
-	while (json_next(&it)) {
+	for (unsigned n = 0; n < ENV_ADDED && json_next(&it); n++) {
 		const struct tn_meta *shown = meta_find(ap->m->metadata, it.key);
 		if (shown == NULL || json_type(it.val) != JSON_STRING || shown->type != TN_META_STRING)
 			continue;
@@ -73,27 +117,16 @@ static void take_out_added(struct apply *ap, const struct json_val *v)
 	}
 }
 
-static tn_view key_at(const void *nodes, uint64_t i)
-{
-	return ((struct tn_meta *const *)nodes)[i]->key;
-}
-
 /* Listed keys first, in their order; whatever the list does not name follows as it stood. */
 static void restore_metadata_order(struct apply *ap, const struct json_val *v)
 {
 	struct tn_meta *root = ap->m->metadata;
-	uint64_t n = root->as.kids.n, i = 0, at;
-	struct tn_meta **nodes = arena_raw(ap->mem, n, sizeof *nodes);
-	struct strmap keys;
-	if (nodes == NULL || !strmap_init(&keys, ap->mem, n)) {
+	uint64_t at;
+	if (!index_metadata(ap)) { /* anew: keys were taken out */
 		ap->nomem = true;
 		return;
 	}
-	for (struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next, i++)
-		nodes[i] = node;
-	for (i = 0; i < n; i++)
-		strmap_add(&keys, key_at, nodes, i, &at);
-	bool *placed = ARENA_NEW(ap->mem, n, bool);
+	bool *placed = ARENA_NEW(ap->mem, ap->n_nodes, bool);
 	if (placed == NULL) {
 		ap->nomem = true;
 		return;
@@ -102,31 +135,39 @@ static void restore_metadata_order(struct apply *ap, const struct json_val *v)
 	root->as.kids.n = 0;
 	struct json_iter it = json_items(v);
 	while (json_next(&it)) {
-		if (json_type(it.val) != JSON_STRING || !strmap_find(&keys, key_at, nodes, json_string(it.val), &at) || placed[at])
+		if (json_type(it.val) != JSON_STRING || !strmap_find(&ap->keys, key_at, ap->nodes, json_string(it.val), &at))
 			continue;
+		if (!placed[at])
+			meta_append(root, ap->nodes[at]->key, ap->nodes[at]);
 		placed[at] = true;
-		meta_append(root, nodes[at]->key, nodes[at]);
 	}
-	for (i = 0; i < n; i++)
+	for (uint64_t i = 0; i < ap->n_nodes; i++)
 		if (!placed[i])
-			meta_append(root, nodes[i]->key, nodes[i]);
+			meta_append(root, ap->nodes[i]->key, ap->nodes[i]);
 }
 
 /* ---- Tensors ---- */
 
+static bool index_tensors(struct apply *ap)
+{
+	uint64_t other;
+	if (ap->have_tensors)
+		return true;
+	if (!strmap_init(&ap->tensors, ap->mem, ap->m->n))
+		return false;
+	for (uint64_t i = 0; i < ap->m->n; i++)
+		strmap_add(&ap->tensors, model_name_at, ap->m, i, &other);
+	return ap->have_tensors = true;
+}
+
 static struct tensor *tensor_named(struct apply *ap, tn_view name)
 {
 	uint64_t i;
-	if (!ap->have_names) {
-		if (!strmap_init(&ap->names, ap->mem, ap->m->n)) {
-			ap->nomem = true;
-			return NULL;
-		}
-		for (uint64_t k = 0; k < ap->m->n; k++)
-			strmap_add(&ap->names, model_name_at, ap->m, k, &i);
-		ap->have_names = true;
+	if (!index_tensors(ap)) {
+		ap->nomem = true;
+		return NULL;
 	}
-	return strmap_find(&ap->names, model_name_at, ap->m, name, &i) ? &ap->m->tensors[i] : NULL;
+	return strmap_find(&ap->tensors, model_name_at, ap->m, name, &i) ? &ap->m->tensors[i] : NULL;
 }
 
 static bool read_shape(struct apply *ap, const struct json_val *v, struct tensor *t)
@@ -199,10 +240,12 @@ static void merge_extras(struct apply *ap, struct tensor *t, const struct json_v
 		ap->nomem = ap->nomem || to == NULL;
 		return;
 	}
+	/* what the container shows itself, a key or two, counts more */
+	for (struct tn_meta *own = to->as.kids.first; own != NULL; own = own->next)
+		meta_remove(from, own->key);
 	for (struct tn_meta *x = from->as.kids.first, *next; x != NULL; x = next) {
 		next = x->next;
-		if (meta_find(to, x->key) == NULL)
-			meta_append(to, x->key, x);
+		meta_append(to, x->key, x);
 	}
 }
 
@@ -273,7 +316,7 @@ static void restore_order(struct apply *ap, const struct json_val *v)
 static void restore_native(struct apply *ap, const struct json_val *v)
 {
 	struct json_iter it = json_items(v);
-	while (!ap->nomem && json_next(&it)) {
+	for (unsigned n = 0; n < MAX_NATIVE && !ap->nomem && json_next(&it); n++) {
 		struct tn_meta *subtree = typed(ap, it.val);
 		tn_view key = arena_copy(ap->mem, it.key);
 		ap->nomem = ap->nomem || key.ptr == NULL;
@@ -336,6 +379,7 @@ tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct 
 		return err_set(err, code, TN_NO_OFFSET, "%s", why.msg);
 	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
 		*applied = true;
+		ap.nomem = !index_metadata(&ap);
 		apply_members(&ap, json_root(doc));
 	}
 	json_free(doc);
