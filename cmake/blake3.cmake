@@ -1,0 +1,48 @@
+# BLAKE3: the system's library where there is one, else the official C sources that Debian ships with the Rust crate,
+# compiled into ours. Sets blake3_objects, which is empty in the first case.
+
+set(blake3_objects)
+if(PKG_CONFIG_FOUND)
+	pkg_check_modules(PC_BLAKE3 QUIET libblake3)
+endif()
+find_path(BLAKE3_INCLUDE blake3.h HINTS ${PC_BLAKE3_INCLUDE_DIRS} ${PC_BLAKE3_INCLUDEDIR})
+find_library(BLAKE3_LIBRARY blake3 HINTS ${PC_BLAKE3_LIBRARY_DIRS} ${PC_BLAKE3_LIBDIR})
+mark_as_advanced(BLAKE3_INCLUDE BLAKE3_LIBRARY)
+
+if(BLAKE3_INCLUDE AND BLAKE3_LIBRARY)
+	target_include_directories(tenon_deps SYSTEM INTERFACE ${BLAKE3_INCLUDE})
+	target_link_libraries(tenon_deps INTERFACE ${BLAKE3_LIBRARY})
+	tenon_link_installed(${BLAKE3_LIBRARY})
+	return()
+endif()
+
+file(GLOB found /usr/share/cargo/registry/blake3-*/c/blake3.h
+	${tenon_deps_root}/share/cargo/registry/blake3-*/c/blake3.h)
+if(NOT found)
+	message(FATAL_ERROR "blake3 not found: run `make setup`, which installs it or says what to install")
+endif()
+list(SORT found COMPARE NATURAL)
+list(GET found -1 newest)
+get_filename_component(blake3_dir ${newest} DIRECTORY)
+
+set(blake3_sources blake3.c blake3_dispatch.c blake3_portable.c)
+set(blake3_defines)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+	enable_language(ASM)
+	foreach(isa sse2 sse41 avx2 avx512)
+		list(APPEND blake3_sources blake3_${isa}_x86-64_unix.S)
+	endforeach()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+	list(APPEND blake3_sources blake3_neon.c)
+	set(blake3_defines BLAKE3_USE_NEON=1)
+else()
+	set(blake3_defines BLAKE3_NO_SSE2 BLAKE3_NO_SSE41 BLAKE3_NO_AVX2 BLAKE3_NO_AVX512 BLAKE3_USE_NEON=0)
+endif()
+list(TRANSFORM blake3_sources PREPEND ${blake3_dir}/)
+
+add_library(tenon_blake3 OBJECT ${blake3_sources})
+target_compile_options(tenon_blake3 PRIVATE $<$<COMPILE_LANGUAGE:C>:-w>)
+target_compile_definitions(tenon_blake3 PRIVATE ${blake3_defines})
+set_target_properties(tenon_blake3 PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(tenon_deps SYSTEM INTERFACE ${blake3_dir})
+set(blake3_objects $<TARGET_OBJECTS:tenon_blake3>)

@@ -1,0 +1,56 @@
+# Compiler flags. The target tenon_flags carries them to our own code; third-party sources do not get it.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+# Assertions stay on in a release: each guards an invariant whose failure is worse than a stop.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g")
+set(CMAKE_C_FLAGS_DEBUG   "-Og -g3")
+
+# Numbers must not depend on whether a compiler fuses a multiplication into an addition.
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
+
+# No path of the machine that built it in what is installed.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TENON_COVERAGE)
+	add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+endif()
+
+add_library(tenon_flags INTERFACE)
+target_compile_options(tenon_flags INTERFACE
+	-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wvla -Wformat=2
+	-Wstrict-prototypes -Wmissing-prototypes
+	$<$<BOOL:${TENON_WERROR}>:-Werror>)
+target_compile_definitions(tenon_flags INTERFACE
+	$<$<BOOL:${TENON_ARENA_DEBUG}>:TENON_ARENA_DEBUG>)
+
+if(TENON_SANITIZE)
+	add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+	add_link_options(-fsanitize=${TENON_SANITIZE})
+endif()
+
+if(TENON_FUZZ)
+	if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+		message(FATAL_ERROR "TENON_FUZZ needs clang: cmake --preset fuzz")
+	endif()
+	add_compile_options(-fsanitize=fuzzer-no-link)
+	# The name by which fuzzed code knows to accept any checksum.
+	add_compile_definitions(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+endif()
+
+if(TENON_COVERAGE)
+	if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+		set(coverage -fprofile-instr-generate -fcoverage-mapping)
+	else()
+		set(coverage --coverage)
+	endif()
+	add_compile_options(${coverage})
+	add_link_options(${coverage})
+endif()
+
+# Instrumented code refers to symbols that must stay visible in every object.
+set(tenon_instrumented OFF)
+if(TENON_SANITIZE OR TENON_FUZZ OR TENON_COVERAGE)
+	set(tenon_instrumented ON)
+endif()
