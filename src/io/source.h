@@ -28,7 +28,8 @@ struct source {
 };
 
 struct sink;
-/* Streams the whole source into the sink, through one I/O buffer at most. The length is checked by the plan. */
+/* Streams the whole source into the sink, through one I/O buffer at most. CORRUPT when it
+ * yields more or less than it promised. */
 void source_stream(const struct source *s, struct sink *out);
 
 #endif

@@ -11,13 +11,13 @@
 struct sys_out {
 	int   fd;
 	char *target;   /* resolved */
-	char *temp;     /* NULL when written directly */
+	char *temp;     /* what a failure removes; NULL where a file, device or pipe that was there is written directly */
 	bool  direct;   /* a device or pipe, or in place: no rename */
 	bool  seekable; /* patches are possible */
 	bool  sync;
 };
 
-/* in_place: truncate and write the target itself. Where the target is one of the n inputs (by device and
+/* in_place: truncate and write the target itself; a failure leaves it empty, or absent if it was. Where the target is one of the n inputs (by device and
  * inode) in_place is refused with USAGE; a rename never is. size is what will be written: too little free space is an IO
  * error (ENOSPC) before the first byte. */
 tn_code sys_out_open(struct sys_out *o, const char *path, bool in_place, bool sync, uint64_t size,
@@ -27,7 +27,9 @@ tn_code sys_out_patch(struct sys_out *o, uint64_t off, const void *p, size_t n, 
 /* Moves n bytes inside the kernel; *moved says how many went (0 where the system cannot: not a failure). */
 tn_code sys_out_copy(struct sys_out *o, const struct sys_file *from, uint64_t off, uint64_t n, uint64_t *moved,
                      tn_error *err);
-tn_code sys_out_commit(struct sys_out *o, tn_error *err);  /* always ends the output, also when it fails */
+/* Always ends the output, also when it fails. Where err holds a failure already it only abandons. Should the
+ * sync of the folder fail at the very end, that is an error although the new file is in its place. */
+tn_code sys_out_commit(struct sys_out *o, tn_error *err);
 void    sys_out_abandon(struct sys_out *o);                /* removes what was written; harmless after commit */
 /* Safe in a signal handler: removes every temporary file that is open now. */
 void    sys_out_abandon_all(void);
