@@ -43,7 +43,8 @@ void cbor_put_array(struct buf *out, uint64_t n);
 void cbor_put_map(struct buf *out, uint64_t n);
 void cbor_put_bool(struct buf *out, bool v);
 void cbor_put_null(struct buf *out);
-/* The shortest of f16, f32, f64 that widens back to exactly these 64 bits. */
+/* The shortest of f16, f32, f64 that widens back to exactly these 64 bits; a NaN other than 7ff8000000000000 and
+ * fff8000000000000 stays f64. */
 void cbor_put_float(struct buf *out, uint64_t bits);
 
 #endif

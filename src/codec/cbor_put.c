@@ -1,0 +1,108 @@
+/* cbor_put.c - CBOR as ciborium writes it: definite lengths, shortest heads, shortest floats. */
+#include "codec/cbor.h"
+#include <cbor.h>
+
+enum { HEAD_MAX = 9 };
+
+void cbor_put_uint(struct buf *out, uint64_t v)
+{
+	uint8_t *to = buf_room(out, HEAD_MAX);
+	if (to != NULL)
+		out->len += cbor_encode_uint(v, to, HEAD_MAX);
+}
+
+void cbor_put_int(struct buf *out, int64_t v)
+{
+	if (v >= 0) {
+		cbor_put_uint(out, (uint64_t)v);
+		return;
+	}
+	uint8_t *to = buf_room(out, HEAD_MAX);
+	if (to != NULL)
+		out->len += cbor_encode_negint(~(uint64_t)v, to, HEAD_MAX); /* -1 - v */
+}
+
+/* A head whose number the library takes as a size_t. */
+static void put_head(struct buf *out, uint64_t n, size_t (*encode)(size_t, unsigned char *, size_t))
+{
+	size_t size;
+	uint8_t *to = buf_room(out, HEAD_MAX);
+	if (to == NULL)
+		return;
+	if (size_from_u64(n, &size))
+		out->len += encode(size, to, HEAD_MAX);
+	else
+		out->failed = true;
+}
+
+void cbor_put_text(struct buf *out, tn_view v)
+{
+	put_head(out, v.len, cbor_encode_string_start);
+	buf_view(out, v);
+}
+
+void cbor_put_array(struct buf *out, uint64_t n) { put_head(out, n, cbor_encode_array_start); }
+void cbor_put_map(struct buf *out, uint64_t n) { put_head(out, n, cbor_encode_map_start); }
+void cbor_put_bool(struct buf *out, bool v) { buf_byte(out, v ? 0xf5 : 0xf4); }
+void cbor_put_null(struct buf *out) { buf_byte(out, 0xf6); }
+
+/* ---- Floats ---- */
+
+struct float_parts { uint64_t sign; int exp; uint64_t frac; }; /* exp without bias */
+
+static struct float_parts parts_of(uint64_t bits)
+{
+	return (struct float_parts){ bits >> 63, (int)(bits >> 52 & 0x7ff) - 1023, bits & ((UINT64_C(1) << 52) - 1) };
+}
+
+/* The same number in a narrower type with frac_bits of fraction and exponents from low to high; false when it
+ * does not fit exactly. Infinities fit; of the NaNs only those without a payload, as ciborium has it. */
+static bool narrow(uint64_t bits, unsigned exp_bits, unsigned frac_bits, uint32_t *out)
+{
+	const struct float_parts f = parts_of(bits);
+	const int high = (1 << (exp_bits - 1)) - 1, low = 1 - high;
+	const unsigned drop = 52 - frac_bits;
+	const uint64_t quiet = UINT64_C(1) << 51;
+	uint64_t exp, frac = f.frac;
+	if (f.exp == 1024) {
+		if (frac != 0 && frac != quiet)
+			return false;
+		exp = (UINT64_C(1) << exp_bits) - 1;
+	} else if (f.exp == -1023 && frac == 0) {
+		exp = 0;
+	} else if (f.exp >= low && f.exp <= high) {
+		exp = (uint64_t)(f.exp + high);
+	} else if (f.exp < low && f.exp >= low - (int)frac_bits) {
+		unsigned shift = (unsigned)(low - f.exp); /* a subnormal of the narrow type: the leading 1 becomes visible */
+		uint64_t whole = frac | UINT64_C(1) << 52;
+		if ((whole & ((UINT64_C(1) << shift) - 1)) != 0)
+			return false;
+		exp = 0;
+		frac = whole >> shift;
+	} else {
+		return false;
+	}
+	if ((frac & ((UINT64_C(1) << drop) - 1)) != 0)
+		return false;
+	*out = (uint32_t)(f.sign << (exp_bits + frac_bits) | exp << frac_bits | frac >> drop);
+	return true;
+}
+
+void cbor_put_float(struct buf *out, uint64_t bits)
+{
+	uint8_t item[HEAD_MAX];
+	uint32_t small;
+	if (narrow(bits, 5, 10, &small)) {
+		item[0] = 0xf9;
+		put_be16(item + 1, (uint16_t)small);
+		buf_put(out, item, 3);
+	} else if (narrow(bits, 8, 23, &small)) {
+		item[0] = 0xfa;
+		put_be32(item + 1, small);
+		buf_put(out, item, 5);
+	} else {
+		item[0] = 0xfb;
+		put_be64(item + 1, bits);
+		buf_put(out, item, 9);
+	}
+}
