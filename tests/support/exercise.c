@@ -1,0 +1,112 @@
+/* exercise.c - does everything that can be done with an open file, and holds it to the promises of tenon.h. */
+#include "support/exercise.h"
+
+#include "base/view.h"
+
+#include <stdlib.h>
+
+static uint64_t walk(const tn_meta *node, unsigned depth)
+{
+	uint64_t sum = 0;
+	tn_view s;
+	if (tn_meta_bytes(node, &s))
+		for (size_t i = 0; i < s.len; i++)
+			sum += s.ptr[i];
+	tn_meta_iter it = tn_meta_items(node);
+	for (const tn_meta *item; depth < 1000 && (item = tn_meta_next(&it)) != NULL; )
+		sum += 1 + tn_meta_key(item).len + walk(item, depth + 1);
+	return sum;
+}
+
+/* The bytes in place and those that are read must be the same. */
+static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t)
+{
+	tn_error err;
+	tn_view in_place;
+	uint8_t *copy = malloc(t->nbytes != 0 ? (size_t)t->nbytes : 1);
+	if (copy == NULL)
+		return "no memory for a tensor";
+	const char *broken = NULL;
+	if (tn_read(file, i, 0, copy, (size_t)t->nbytes, &err) != TN_OK)
+		broken = "a tensor inside the file cannot be read";
+	else if (tn_bytes(file, i, &in_place, &err) == TN_OK &&
+	         !view_eq(in_place, (tn_view){ copy, (size_t)t->nbytes }))
+		broken = "bytes in place differ from those read";
+	else if (tn_read(file, i, t->nbytes, copy, 1, &err) == TN_OK)
+		broken = "a read past the end of a tensor succeeds";
+	free(copy);
+	return broken;
+}
+
+static const char *check_tensor(const tn_file *file, size_t i)
+{
+	tn_tensor t = tn_tensor_at(file, i);
+	uint64_t size = tn_file_size(file);
+	size_t found;
+	tn_error err;
+	if (t.stored != 0 && (t.offset > size || t.stored > size - t.offset))
+		return "a tensor lies outside the file";
+	if (tn_tensor_find(file, t.name, &found, &err) != TN_OK || found != i)
+		return "a tensor is not found by its name";
+	uint64_t sum = 0;
+	for (uint32_t k = 0; k < t.rank; k++)
+		sum += t.shape[k];
+	if (t.extras != NULL)
+		sum += walk(t.extras, 0);
+	(void)sum;
+	return read_tensor(file, i, &t);
+}
+
+/* Regions are sorted, and cover the file without a hole. */
+static const char *check_map(const tn_file *file)
+{
+	tn_map *map;
+	tn_error err;
+	uint64_t at = 0;
+	const char *broken = NULL;
+	if (tn_map_new(&map, file, &err) != TN_OK)
+		return "an open file cannot be mapped out";
+	for (size_t i = 0; i < tn_map_count(map); i++) {
+		tn_region r = tn_map_at(map, i);
+		if (r.kind == TN_REGION_OVERLAP)
+			continue;
+		if (r.offset != at)
+			broken = "the regions of a file leave a hole";
+		at = r.offset + r.len;
+	}
+	if (at != tn_file_size(file))
+		broken = "the regions of a file do not reach its end";
+	tn_map_free(map);
+	return broken;
+}
+
+static const char *check_verify(const tn_file *file)
+{
+	tn_verify_options deep = { .deep = true, .work.threads = 1 };
+	tn_report *report;
+	tn_error err;
+	if (tn_verify(file, &deep, &report, &err) != TN_OK)
+		return "an open file cannot be verified";
+	const char *broken = NULL;
+	for (size_t i = 0; i < tn_report_count(report); i++) {
+		tn_finding f = tn_report_at(report, i);
+		if (f.text == NULL || f.text[0] == '\0' || f.code == TN_OK)
+			broken = "a finding says nothing";
+		if (f.offset != TN_NO_OFFSET && f.offset > tn_file_size(file))
+			broken = "a finding points outside the file";
+	}
+	tn_report_free(report);
+	return broken;
+}
+
+const char *exercise(const tn_file *file)
+{
+	const char *broken = NULL;
+	for (size_t i = 0; i < tn_tensor_count(file) && broken == NULL; i++)
+		broken = check_tensor(file, i);
+	uint64_t sum = walk(tn_metadata(file), 0) + walk(tn_native(file), 0) + tn_file_parameters(file);
+	(void)sum;
+	if (broken == NULL)
+		broken = check_map(file);
+	return broken != NULL ? broken : check_verify(file);
+}
