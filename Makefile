@@ -46,7 +46,7 @@ interop: setup
 	@if [ -x tests/interop/run ]; then tests/interop/run build/tenon; else echo "no interop tests yet"; fi
 
 install: build
-	@cmake --install build --prefix $(PREFIX)
+	@cmake --install build --prefix "$(PREFIX)"
 
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +

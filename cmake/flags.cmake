@@ -14,7 +14,7 @@ add_compile_options($<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
 
 # No path of the machine that built it in what is installed.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TENON_COVERAGE)
-	add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+	add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 endif()
 
 add_library(tenon_flags INTERFACE)
