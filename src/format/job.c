@@ -1,0 +1,30 @@
+/* job.c - what every format's parse and plan ask for in the same words. */
+#include "format/format.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool job_has(struct parse_job *job, uint64_t n, const char *what)
+{
+	if (n <= job->file.len)
+		return true;
+	bool more = n <= job->size;
+	job->need = more ? n : 0;
+	if (more)
+		err_set(job->err, TN_E_TRUNCATED, job->file.len, "%s: first %" PRIu64 " bytes wanted", what, n);
+	else
+		err_set(job->err, TN_E_TRUNCATED, job->size, "%s: ends at byte %" PRIu64 ", the file has %" PRIu64,
+		        what, n, job->size);
+	return false;
+}
+
+void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	report_add(job->report, job->allow_loss ? TN_WARNING : TN_ERROR, TN_E_LOSSY, TN_NO_OFFSET, tensor, "%s", text);
+}
