@@ -364,22 +364,21 @@ TN_API TN_CHECK tn_code tn_hash(const tn_file *file, const tn_work *work, tn_dig
 /* 64 lower-case hex digits and a terminator. */
 TN_API void tn_digest_text(const tn_digest *digest, char out[2 * TN_DIGEST_LEN + 1]);
 
-/* Who owns each byte of the file. Regions are sorted by offset and cover the file; where two
- * tensors claim the same bytes a region of kind TN_REGION_OVERLAP follows the second. */
+/* Who owns each byte of the file. Regions are sorted by offset, cover the file and do not overlap;
+ * tensors without bytes have regions of length 0. */
 typedef enum tn_region_kind {
 	TN_REGION_HEADER,  /* fixed fields */
 	TN_REGION_INDEX,   /* metadata and tensor table */
 	TN_REGION_TENSOR,
 	TN_REGION_PADDING, /* bytes that the format asks for */
 	TN_REGION_GAP,     /* bytes that nothing claims */
-	TN_REGION_OVERLAP, /* bytes claimed twice; already counted before */
 	TN_REGION_TRAILING,/* bytes after the end of the model */
 	TN_REGION_FOOTER   /* a checksum or end mark */
 } tn_region_kind;
 typedef struct tn_region {
 	uint64_t       offset, len;
 	tn_region_kind kind;
-	size_t         tensor; /* index for TENSOR and OVERLAP, else SIZE_MAX */
+	size_t         tensor; /* index of a TENSOR, else SIZE_MAX */
 	const char    *label;  /* "header", "index", "padding", ...; static storage */
 } tn_region;
 typedef struct tn_map tn_map;

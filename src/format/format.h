@@ -39,7 +39,8 @@ struct verify_job {
 /* Turning a model into spans. */
 struct plan_job {
 	const struct model *model;
-	bool                rewrite;      /* the model was read from this same format */
+	bool                rewrite;      /* the model was read from this same format, as its container shows it */
+	bool                converted;    /* the model was read from another format */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
 	uint64_t            align;        /* 0: the format's own */
 	struct arena       *mem;

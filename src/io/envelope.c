@@ -52,17 +52,9 @@ void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits)
 		e->bits[i] |= (uint8_t)bits;
 }
 
-void envelope_added(struct envelope *e, const char *key, const char *value)
-{
-	if (e->n_added < ENV_ADDED) {
-		e->added[e->n_added].key = key;
-		e->added[e->n_added++].value = value;
-	}
-}
-
 bool envelope_empty(const struct envelope *e)
 {
-	return e->n_values == 0 && e->n_native == 0 && e->n_added == 0 && e->bits == NULL && e->order == NULL &&
+	return e->n_values == 0 && e->n_native == 0 && e->bits == NULL && e->order == NULL &&
 	       !e->keep_metadata_order && !e->failed;
 }
 
@@ -99,20 +91,6 @@ static void put_metadata_order(struct buf *out, const struct envelope *e)
 		json_put_lossy(out, node->key);
 	}
 	buf_byte(out, ']');
-}
-
-static void put_added(struct buf *out, const struct envelope *e)
-{
-	if (e->n_added == 0)
-		return;
-	member(out, "added");
-	for (unsigned i = 0; i < e->n_added; i++) {
-		buf_byte(out, i == 0 ? '{' : ',');
-		json_put_string(out, tn_text(e->added[i].key));
-		buf_byte(out, ':');
-		json_put_string(out, tn_text(e->added[i].value));
-	}
-	buf_byte(out, '}');
 }
 
 static void put_order(struct buf *out, const struct envelope *e)
@@ -188,7 +166,6 @@ tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err)
 	buf_text(&b, "{\"tenon\":1");
 	put_nodes(&b, "metadata", e->values, e->n_values);
 	put_metadata_order(&b, e);
-	put_added(&b, e);
 	put_order(&b, e);
 	put_tensors(&b, e);
 	put_nodes(&b, "native", e->native, e->n_native);

@@ -13,7 +13,7 @@
 
 /* ---- Writing: collect, then print ---- */
 
-enum { ENV_DTYPE = 1, ENV_SHAPE = 2, ENV_EXTRAS = 4, ENV_ADDED = 4 /* how many keys a writer may add */ };
+enum { ENV_DTYPE = 1, ENV_SHAPE = 2, ENV_EXTRAS = 4 };
 
 struct envelope {
 	struct arena         *mem;
@@ -26,8 +26,6 @@ struct envelope {
 	uint8_t              *bits;     /* [model->n] ENV_* of tensor i; NULL while all are 0 */
 	const uint64_t       *order;    /* [model->n] the target's tensor k is the model's tensor order[k]; NULL: the same
 	                                   order. Only complete permutations: none when tensors are left out. */
-	struct { const char *key, *value; } added[ENV_ADDED];
-	unsigned              n_added;
 	bool                  failed;   /* out of memory */
 };
 
@@ -39,8 +37,6 @@ void envelope_value(struct envelope *e, const struct tn_meta *node);
  * flex32, bool or u8 for bool_u8, u32 for bool_u32) in the same shape. ENV_DTYPE|ENV_SHAPE: u8 of shape [nbytes]. */
 void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits);
 void envelope_native(struct envelope *e, const struct tn_meta *subtree);
-/* A key that the target's writer puts among the metadata by itself, to be taken out again. */
-void envelope_added(struct envelope *e, const char *key, const char *value);
 bool envelope_empty(const struct envelope *e);
 /* One line of JSON in the envelope's arena; NOMEM or LIMIT on failure. */
 tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err);
@@ -53,9 +49,8 @@ tn_view envelope_plain(struct arena *a, const struct tn_meta *node);
 
 /* ---- Reading ---- */
 
-/* Applies the text to a model as its container shows it: restores metadata types and order, takes out what
- * the writer added, restores dtypes, shapes and extras where they agree with the stored bytes, the order of
- * tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT
+/* Applies the text to a model as its container shows it: restores metadata types and order, restores
+ * dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT
  * fail. *applied is false when the text is no envelope at all (then nothing was changed). */
 tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
                        tn_error *err);

@@ -105,27 +105,11 @@ static void restore_values(struct apply *ap, const struct json_val *v)
 		restore_value(ap, it.key, it.val);
 }
 
-static void take_out_added(struct apply *ap, const struct json_val *v)
-{
-	struct json_iter it = json_items(v);
-	for (unsigned n = 0; n < ENV_ADDED && json_next(&it); n++) {
-		const struct tn_meta *shown = meta_find(ap->m->metadata, it.key);
-		if (shown == NULL || json_type(it.val) != JSON_STRING || shown->type != TN_META_STRING)
-			continue;
-		if (view_eq(shown->as.s, json_string(it.val)))
-			meta_remove(ap->m->metadata, it.key);
-	}
-}
-
 /* Listed keys first, in their order; whatever the list does not name follows as it stood. */
 static void restore_metadata_order(struct apply *ap, const struct json_val *v)
 {
 	struct tn_meta *root = ap->m->metadata;
 	uint64_t at;
-	if (!index_metadata(ap)) { /* anew: keys were taken out */
-		ap->nomem = true;
-		return;
-	}
 	bool *placed = ARENA_NEW(ap->mem, ap->n_nodes, bool);
 	if (placed == NULL) {
 		ap->nomem = true;
@@ -220,7 +204,7 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 {
 	tn_error ignored = { .code = TN_OK };
 	uint64_t bytes;
-	if (held->dtype != meant->dtype && same_shape(held, meant) && is_carrier(held->dtype, meant->dtype))
+	if (same_shape(held, meant) && (held->dtype == meant->dtype || is_carrier(held->dtype, meant->dtype)))
 		return true;
 	if (held->dtype != meant->dtype && held->dtype != TN_U8)
 		return false;
@@ -337,7 +321,6 @@ static void apply_members(struct apply *ap, const struct json_val *root)
 		void (*restore)(struct apply *, const struct json_val *);
 	} members[] = {
 		{ "metadata", JSON_OBJECT, restore_values },
-		{ "added", JSON_OBJECT, take_out_added },
 		{ "metadata_order", JSON_ARRAY, restore_metadata_order },
 		{ "tensors", JSON_OBJECT, restore_tensors },
 		{ "order", JSON_ARRAY, restore_order },

@@ -6,6 +6,8 @@
 
 #include "base/num.h"
 
+#include <string.h>
+
 #define PLAIN(id, text, nbits, unit) \
 	[id] = { .name = text, .class = DTYPE_PLAIN, .bits = nbits, .swap = unit }
 #define BLOCK(id, text, elems, bytes) \
@@ -116,4 +118,15 @@ tn_code dtype_bytes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint6
 	if (code == TN_OK)
 		*out = n;
 	return code;
+}
+
+bool tn_dtype_named(const char *name, tn_dtype *out)
+{
+	for (int d = 0; d < TN_DTYPES; d++) {
+		if (strcmp(table[d].name, name) == 0) {
+			*out = (tn_dtype)d;
+			return true;
+		}
+	}
+	return false;
 }

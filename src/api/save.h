@@ -1,0 +1,28 @@
+/* save.h - from a model and its sources to bytes: what tn_writer and tn_convert have in common. */
+#ifndef API_SAVE_H
+#define API_SAVE_H
+
+#include "format/format.h"
+
+struct save {
+	const struct format     *format;
+	const struct model      *model;
+	const struct source     *sources;   /* [model->n] */
+	const tn_write_options  *options;
+	bool                     rewrite, converted; /* see struct plan_job */
+	struct tn_report        *report;    /* losses and notes; emptied first */
+	tn_error                *err;
+	/* between save_begin and save_end */
+	struct arena             mem;
+	struct plan              plan;
+	struct plan_job          job;
+};
+
+/* Plans: afterwards plan.size is the exact size. Fails with LOSSY when something would be lost. */
+tn_code save_begin(struct save *s);
+tn_code save_to_path(struct save *s, const char *path);
+tn_code save_to_memory(struct save *s, void *buf, uint64_t cap);
+/* Always, also after a failed save_begin. */
+void    save_end(struct save *s);
+
+#endif

@@ -1,0 +1,103 @@
+/* tensor.c - tensors of an open file: by index, by name, in place, and copied out. */
+#include "api/call.h"
+#include "api/file.h"
+#include "base/bytes.h"
+#include "base/num.h"
+
+#include <string.h>
+
+size_t tn_tensor_count(const tn_file *f) { return (size_t)f->model.n; }
+
+tn_tensor tn_tensor_at(const tn_file *f, size_t i)
+{
+	if (i >= f->model.n)
+		return (tn_tensor){ .offset = TN_NO_OFFSET };
+	const struct tensor *t = &f->model.tensors[i];
+	return (tn_tensor){
+		.name = t->name, .dtype = t->dtype, .dtype_text = t->dtype_text, .rank = t->rank, .shape = t->shape,
+		.nbytes = t->nbytes, .offset = t->offset, .stored = t->stored, .extras = t->extras,
+	};
+}
+
+tn_code tn_tensor_find(const tn_file *f, tn_view name, size_t *out, tn_error *err)
+{
+	CALL_BEGIN(err);
+	uint64_t i;
+	if (!strmap_find(&f->names, model_name_at, &f->model, name, &i))
+		return err_set(err, TN_E_NOTFOUND, TN_NO_OFFSET, "there is no tensor '%s'", ESC(name));
+	*out = (size_t)i;
+	return TN_OK;
+}
+
+static const struct tensor *tensor_at(const tn_file *f, size_t i, tn_error *err)
+{
+	if (i < f->model.n)
+		return &f->model.tensors[i];
+	err_set(err, TN_E_USAGE, TN_NO_OFFSET, "tensor %zu of %llu", i, (unsigned long long)f->model.n);
+	return NULL;
+}
+
+/* Elements that a big-endian host has to swap to use. */
+static bool needs_swap(const struct tensor *t)
+{
+	return host_is_big_endian() && dtype_info(t->dtype)->swap > 1;
+}
+
+tn_code tn_bytes(const tn_file *f, size_t i, tn_view *out, tn_error *err)
+{
+	CALL_BEGIN(err);
+	const struct tensor *t = tensor_at(f, i, err);
+	if (t == NULL)
+		return err->code;
+	if (t->nbytes != 0 && f->reader.map.ptr == NULL)
+		return err_set(err, TN_E_UNSUPPORTED, t->offset, "the file is not mapped: read tensor '%s' instead", ESC(t->name));
+	if (needs_swap(t))
+		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is little-endian: read it instead", ESC(t->name));
+	*out = t->nbytes != 0 ? (tn_view){ f->reader.map.ptr + t->offset, (size_t)t->nbytes } : (tn_view){ NULL, 0 };
+	return TN_OK;
+}
+
+static void swap_elements(uint8_t *p, size_t len, size_t unit)
+{
+	for (size_t at = 0; at + unit <= len; at += unit) {
+		for (size_t k = 0; k < unit / 2; k++) {
+			uint8_t byte = p[at + k];
+			p[at + k] = p[at + unit - 1 - k];
+			p[at + unit - 1 - k] = byte;
+		}
+	}
+}
+
+tn_code tn_read(const tn_file *f, size_t i, uint64_t offset, void *buf, size_t len, tn_error *err)
+{
+	CALL_BEGIN(err);
+	const struct tensor *t = tensor_at(f, i, err);
+	if (t == NULL)
+		return err->code;
+	if (!span_fits(offset, len, t->nbytes))
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "bytes %llu to %llu of tensor '%s', which has %llu",
+		               (unsigned long long)offset, (unsigned long long)offset + len, ESC(t->name),
+		               (unsigned long long)t->nbytes);
+	size_t unit = dtype_info(t->dtype)->swap;
+	if (needs_swap(t) && (offset % unit != 0 || len % unit != 0))
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "the range cuts an element of tensor '%s'", ESC(t->name));
+	if (reader_read(&f->reader, t->offset + offset, buf, len, err) != TN_OK)
+		return err->code;
+	if (needs_swap(t))
+		swap_elements(buf, len, unit);
+	return TN_OK;
+}
+
+tn_code tn_read_buffer(const tn_file *f, size_t i, tn_buffer *buffer, tn_error *err)
+{
+	CALL_BEGIN(err);
+	const struct tensor *t = tensor_at(f, i, err);
+	size_t len;
+	if (t == NULL)
+		return err->code;
+	if (!size_from_u64(t->nbytes, &len))
+		return err_set(err, TN_E_LIMIT, t->offset, "tensor '%s' is larger than the address space", ESC(t->name));
+	if (tn_buffer_resize(buffer, len, err) != TN_OK)
+		return err->code;
+	return tn_read(f, i, 0, buffer->ptr, len, err);
+}

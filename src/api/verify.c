@@ -1,0 +1,36 @@
+/* verify.c - all findings about a file that opens: those of opening, the common laws', the format's own. */
+#include "api/call.h"
+#include "api/file.h"
+#include "base/mem.h"
+
+static tn_code run(const tn_file *f, const tn_verify_options *opt, struct tn_report *r, struct arena *mem, tn_error *err)
+{
+	struct verify_job job = {
+		.file = &f->reader, .model = &f->model, .deep = opt->deep, .report = r, .mem = mem, .err = err,
+	};
+	report_copy(r, &f->report);
+	model_lint(&f->model, f->format->name, f->reader.size, r);
+	if (f->format->verify != NULL && f->format->verify(&job) != TN_OK)
+		return err->code;
+	return r->failed ? err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings") : TN_OK;
+}
+
+tn_code tn_verify(const tn_file *f, const tn_verify_options *opt, tn_report **out, tn_error *err)
+{
+	static const tn_verify_options defaults;
+	CALL_BEGIN(err);
+	*out = NULL;
+	struct tn_report *r = mem_alloc(sizeof *r);
+	if (r == NULL)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+	struct arena mem;
+	report_init(r);
+	arena_init(&mem, f->mem.budget);
+	tn_code code = run(f, opt != NULL ? opt : &defaults, r, &mem, err);
+	arena_fini(&mem);
+	if (code == TN_OK)
+		*out = r;
+	else
+		tn_report_free(r);
+	return code;
+}
