@@ -143,7 +143,7 @@ static tn_code check_space(int fd, uint64_t size, uint64_t reclaimed, const char
 	if (!mul_u64(fs.f_bavail, unit, &room) || !add_u64(room, reclaimed, &room) || size <= room)
 		return TN_OK;
 	char what[80];
-	snprintf(what, sizeof what, "%llu bytes needed, %llu free",
+	snprintf(what, sizeof what, "save %llu bytes (%llu free) as",
 	         (unsigned long long)size, (unsigned long long)room);
 	return err_sys(err, ENOSPC, what, path);
 }
@@ -393,7 +393,7 @@ static tn_code sync_folder(struct sys_out *o, tn_error *err)
 		return TN_OK;
 	tn_code code = TN_OK;
 	if (sync_retry(fd) != 0 && !sync_pointless(errno))
-		code = err_sys(err, errno, "written, but fsync of its folder", o->target);
+		code = err_sys(err, errno, "fsync of the folder of", o->target);
 	close(fd);
 	return code;
 }
