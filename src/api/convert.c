@@ -91,7 +91,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
                        tn_converted *out, tn_error *err)
 {
 	struct model model = f->model;
-	struct source *sources;
+	struct source *sources = NULL;
 	struct arena mem;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
 	if (select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK && set_metadata(opt, &mem, &model, err) == TN_OK) {
