@@ -30,7 +30,7 @@ enum {
 	TEMPS_MAX  = 64
 };
 
-static const struct sys_out CLOSED = { .fd = -1 };
+static const struct sys_out CLOSED = { .fd = -1, .place = -1 };
 
 /* ---- The temporary files that are open now ---- */
 
@@ -39,12 +39,15 @@ static const struct sys_out CLOSED = { .fd = -1 };
  * there are places work as well, but a signal leaves their files behind. */
 static _Atomic(char *) open_temps[TEMPS_MAX];
 
-static void temp_enlist(char *temp)
+static void temp_enlist(struct sys_out *o, char *temp)
 {
+	o->temp = temp;
 	for (int i = 0; i < TEMPS_MAX; i++) {
 		char *none = NULL;
-		if (atomic_compare_exchange_strong(&open_temps[i], &none, temp))
+		if (atomic_compare_exchange_strong(&open_temps[i], &none, temp)) {
+			o->place = i;
 			return;
+		}
 	}
 }
 
@@ -52,14 +55,11 @@ static void temp_enlist(char *temp)
  * then it stays in memory, for the process is about to end. */
 static void temp_forget(struct sys_out *o)
 {
-	for (int i = 0; i < TEMPS_MAX && o->temp != NULL; i++) {
-		char *mine = o->temp;
-		if (atomic_compare_exchange_strong(&open_temps[i], &mine, NULL)) {
-			mem_free(o->temp);
-			break;
-		}
-	}
+	char *mine = o->temp;
+	if (o->place < 0 || atomic_compare_exchange_strong(&open_temps[o->place], &mine, NULL))
+		mem_free(o->temp);
 	o->temp = NULL;
+	o->place = -1;
 }
 
 void sys_out_abandon_all(void)
@@ -174,8 +174,7 @@ static tn_code create_temp(struct sys_out *o, mode_t mode, tn_error *err)
 		mem_free(temp);
 		return err_sys(err, sys, "create", o->target);
 	}
-	o->temp = temp;
-	temp_enlist(temp);
+	temp_enlist(o, temp);
 	return TN_OK;
 }
 
@@ -207,8 +206,7 @@ static tn_code create_in_place(struct sys_out *o, uint64_t size, tn_error *err)
 		mem_free(name);
 		return err_sys(err, sys, "create", o->target);
 	}
-	o->temp = name;
-	temp_enlist(name);
+	temp_enlist(o, name);
 	return check_space(o->fd, size, 0, o->target, err);
 }
 

@@ -12,6 +12,7 @@ struct sys_out {
 	int   fd;
 	char *target;   /* resolved */
 	char *temp;     /* what a failure removes; NULL where a file, device or pipe that was there is written directly */
+	int   place;    /* of temp among those that sys_out_abandon_all removes; -1: none */
 	bool  direct;   /* a device or pipe, or in place: no rename */
 	bool  seekable; /* patches are possible */
 	bool  sync;
