@@ -48,7 +48,7 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
 			continue;
 		t[n] = f->model.tensors[i];
 		s[n++] = (struct source){
-			.kind = SOURCE_RANGE, .len = f->model.tensors[i].nbytes, .from = &f->reader,
+			.kind = SOURCE_RANGE, .len = f->model.tensors[i].nbytes, .from = reader_of(f, &f->model.tensors[i]),
 			.offset = f->model.tensors[i].offset,
 		};
 	}

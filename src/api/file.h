@@ -1,19 +1,24 @@
-/* file.h - what a tn_file is. */
+/* file.h - what a tn_file is: one part, or the parts of a set, and the model that they make together. */
 #ifndef API_FILE_H
 #define API_FILE_H
 
-#include "format/format.h"
+#include "api/part.h"
 
 struct tn_file {
-	struct arena         mem;     /* the whole model */
-	struct sys_file      file;    /* fd of -1 when the bytes are in memory */
-	struct reader        reader;
-	uint8_t             *head;    /* the file's first bytes where it is not mapped */
+	struct arena         mem;       /* what belongs to no single part: the name index, restored values */
+	struct part         *parts;     /* n_parts of them; addresses are stable, sources point into them */
+	size_t               n_parts;
+	struct part          first;     /* storage for the usual case of one */
 	const struct format *format;
-	struct model         model;
-	struct strmap        names;   /* tensor names -> indices */
-	struct tn_report     report;  /* what opening tolerated */
+	struct model         model;     /* of the whole; tensor.part says where the bytes are */
+	struct strmap        names;     /* tensor names -> indices */
+	struct tn_report     report;    /* what opening tolerated */
 	bool                 enveloped; /* the model is not what the container shows, but what it was made from */
 };
+
+static inline const struct reader *reader_of(const struct tn_file *f, const struct tensor *t)
+{
+	return &f->parts[t->part].reader;
+}
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "io/tensor_read.h"
 #include "sys/cpu.h"
 
 #ifdef _OPENMP
@@ -66,7 +67,7 @@ static tn_code hash_tensor(struct hash_job *job, const struct tensor *t, uint8_t
 	b3_init(&h);
 	for (uint64_t at = 0; at < t->nbytes && !stopped(job); ) {
 		size_t n = (size_t)min_u64(PIECE, t->nbytes - at);
-		if (reader_read(&job->f->reader, t->offset + at, piece, n, err) != TN_OK)
+		if (tensor_read(reader_of(job->f, t), t, at, piece, n, err) != TN_OK)
 			return err->code;
 		b3_update(&h, piece, n);
 		at += n;

@@ -5,7 +5,16 @@
 const char *tn_file_format(const tn_file *f) { return f->format->name; }
 const char *tn_file_version(const tn_file *f) { return f->model.version; }
 const char *tn_file_dialect(const tn_file *f) { return f->model.dialect; }
-uint64_t tn_file_size(const tn_file *f) { return f->reader.size; }
+
+uint64_t tn_file_size(const tn_file *f)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < f->n_parts; i++)
+		sum += f->parts[i].reader.size;
+	return sum;
+}
+
+
 const tn_report *tn_warnings(const tn_file *f) { return &f->report; }
 const tn_meta *tn_metadata(const tn_file *f) { return f->model.metadata; }
 const tn_meta *tn_native(const tn_file *f) { return f->model.native; }

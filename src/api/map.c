@@ -69,7 +69,7 @@ static tn_map *build(const tn_file *f)
 	tn_region *list = mem_alloc((2 * most + 1) * sizeof *list);
 	if (map != NULL && claims != NULL && list != NULL) {
 		size_t n = collect(&f->model, claims);
-		*map = (tn_map){ list, fill_holes(&f->model, claims, n, f->reader.size, list) };
+		*map = (tn_map){ list, fill_holes(&f->model, claims, n, f->first.reader.size, list) };
 		mem_free(claims);
 		return map;
 	}

@@ -3,6 +3,7 @@
 #include "api/file.h"
 #include "base/bytes.h"
 #include "base/num.h"
+#include "io/tensor_read.h"
 
 #include <string.h>
 
@@ -49,11 +50,14 @@ tn_code tn_bytes(const tn_file *f, size_t i, tn_view *out, tn_error *err)
 	const struct tensor *t = tensor_at(f, i, err);
 	if (t == NULL)
 		return err->code;
-	if (t->nbytes != 0 && f->reader.map.ptr == NULL)
+	const struct reader *r = reader_of(f, t);
+	if (!tensor_is_plain(t))
+		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is stored encoded: read it instead", ESC(t->name));
+	if (t->nbytes != 0 && r->map.ptr == NULL)
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "the file is not mapped: read tensor '%s' instead", ESC(t->name));
 	if (needs_swap(t))
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is little-endian: read it instead", ESC(t->name));
-	*out = t->nbytes != 0 ? (tn_view){ f->reader.map.ptr + t->offset, (size_t)t->nbytes } : (tn_view){ NULL, 0 };
+	*out = t->nbytes != 0 ? (tn_view){ r->map.ptr + t->offset, (size_t)t->nbytes } : (tn_view){ NULL, 0 };
 	return TN_OK;
 }
 
@@ -81,7 +85,7 @@ tn_code tn_read(const tn_file *f, size_t i, uint64_t offset, void *buf, size_t l
 	size_t unit = dtype_info(t->dtype)->swap;
 	if (needs_swap(t) && (offset % unit != 0 || len % unit != 0))
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "the range cuts an element of tensor '%s'", ESC(t->name));
-	if (reader_read(&f->reader, t->offset + offset, buf, len, err) != TN_OK)
+	if (tensor_read(reader_of(f, t), t, offset, buf, len, err) != TN_OK)
 		return err->code;
 	if (needs_swap(t))
 		swap_elements(buf, len, unit);

@@ -6,10 +6,10 @@
 static tn_code run(const tn_file *f, const tn_verify_options *opt, struct tn_report *r, struct arena *mem, tn_error *err)
 {
 	struct verify_job job = {
-		.file = &f->reader, .model = &f->model, .deep = opt->deep, .report = r, .mem = mem, .err = err,
+		.file = &f->first.reader, .model = &f->model, .deep = opt->deep, .report = r, .mem = mem, .err = err,
 	};
 	report_copy(r, &f->report);
-	model_lint(&f->model, f->format->name, f->reader.size, r);
+	model_lint(&f->model, f->format->name, f->first.reader.size, r);
 	if (f->format->verify != NULL && f->format->verify(&job) != TN_OK)
 		return err->code;
 	return r->failed ? err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings") : TN_OK;

@@ -13,10 +13,11 @@ struct tensor {
 	tn_view         name;
 	tn_dtype        dtype;
 	enum encoding   enc;
+	uint32_t        part;       /* which file of a set; 0 in a single file */
 	uint32_t        rank;
 	const uint64_t *shape;
 	uint64_t        nbytes;     /* logical bytes */
-	uint64_t        offset;     /* of the stored bytes, from the start of the file */
+	uint64_t        offset;     /* of the stored bytes, from the start of their file */
 	uint64_t        stored;
 	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
 	struct tn_meta *extras;     /* a map, or NULL */

@@ -1,0 +1,149 @@
+/* part.c - from a path or bytes to a checked model of one file. */
+#include "api/part.h"
+
+#include "api/path.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+#include <string.h>
+
+enum {
+	FIRST_READ = 64 * 1024 /* most headers of small models; longer ones say how long they are */
+};
+
+void part_init(struct part *p, uint64_t budget)
+{
+	memset(p, 0, sizeof *p);
+	p->file.fd = p->file.direct_fd = -1;
+	arena_init(&p->mem, budget);
+	report_init(&p->report);
+}
+
+void part_close(struct part *p)
+{
+	report_fini(&p->report);
+	arena_fini(&p->mem);
+	mem_free(p->head);
+	sys_file_close(&p->file);
+}
+
+/* ---- The first bytes ---- */
+
+/* Where there is no map: reads the first n bytes anew. What was parsed from shorter ones is forgotten. */
+static tn_code read_head(struct part *p, uint64_t n, tn_view *out, tn_error *err)
+{
+	if (n > p->mem.budget)
+		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "header and index take %llu bytes, the memory limit is %llu",
+		               (unsigned long long)n, (unsigned long long)p->mem.budget);
+	mem_free(p->head);
+	p->head = mem_alloc((size_t)n);
+	if (p->head == NULL)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for the first %llu bytes", (unsigned long long)n);
+	*out = (tn_view){ p->head, (size_t)n };
+	return reader_read(&p->reader, 0, p->head, (size_t)n, err);
+}
+
+static tn_code first_bytes(struct part *p, tn_view *out, tn_error *err)
+{
+	if (p->reader.map.ptr != NULL || p->reader.size == 0) {
+		*out = p->reader.map;
+		return TN_OK;
+	}
+	return read_head(p, min_u64(p->reader.size, FIRST_READ), out, err);
+}
+
+/* ---- Format and model ---- */
+
+static tn_code choose_format(struct part *p, tn_view head, const tn_open_options *opt, tn_error *err)
+{
+	if (opt->format == NULL)
+		p->format = format_detect(head, p->reader.size, p->path, err);
+	else if ((p->format = format_named(opt->format)) == NULL)
+		err_set(err, TN_E_NOTFOUND, TN_NO_OFFSET, "there is no format '%s'", ESC(tn_text(opt->format)));
+	return p->format != NULL ? TN_OK : err->code;
+}
+
+static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *opt, struct parse_job *job, tn_error *err)
+{
+	if (!model_init(&p->model, &p->mem))
+		return arena_err(&p->mem, err, "the model");
+	*job = (struct parse_job){
+		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
+		.mem = &p->mem, .model = &p->model, .report = &p->report,
+		.check = { UINT64_MAX, UINT64_MAX }, .err = err,
+	};
+	return p->format->parse(job);
+}
+
+static void forget(struct part *p, tn_error *err)
+{
+	uint64_t budget = p->mem.budget;
+	arena_fini(&p->mem);
+	arena_init(&p->mem, budget);
+	report_fini(&p->report);
+	report_init(&p->report);
+	err_clear(err);
+}
+
+/* Parses; where more of the file is asked for than was read, reads that much and begins again. */
+static tn_code parse(struct part *p, tn_view head, const tn_open_options *opt, struct parse_job *job, tn_error *err)
+{
+	for (;;) {
+		tn_code code = parse_once(p, head, opt, job, err);
+		bool more = code == TN_E_TRUNCATED && job->need > head.len && job->need <= p->reader.size;
+		if (!more)
+			return code;
+		forget(p, err);
+		if (read_head(p, job->need, &head, err) != TN_OK)
+			return err->code;
+	}
+}
+
+static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
+{
+	struct parse_job job;
+	struct strmap names;
+	tn_view head;
+	tn_code code = first_bytes(p, &head, err);
+	if (code == TN_OK)
+		code = choose_format(p, head, opt, err);
+	if (code == TN_OK)
+		code = parse(p, head, opt, &job, err);
+	if (code == TN_OK)
+		code = model_check(&p->model, p->format->name, p->reader.size, &job.check, &p->mem, &names, err);
+	if (code == TN_OK && p->report.failed)
+		code = err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
+	return code;
+}
+
+/* ---- Entry points ---- */
+
+/* "model" where only "model.bpk" exists. */
+static tn_code open_file(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)
+{
+	if (path_extension(path) != NULL || sys_file_exists(path))
+		return sys_file_open(&p->file, path, opt->io, err);
+	for (size_t i = 0; i < format_count; i++) {
+		const char *longer = path_with_extension(&p->mem, formats[i], path);
+		if (longer == NULL)
+			return arena_err(&p->mem, err, "a path");
+		if (longer != path && sys_file_exists(longer))
+			return sys_file_open(&p->file, longer, opt->io, err);
+	}
+	return sys_file_open(&p->file, path, opt->io, err);
+}
+
+tn_code part_open(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)
+{
+	p->path = path;
+	if (open_file(p, path, opt, err) != TN_OK)
+		return err->code;
+	p->reader = (struct reader){ .map = p->file.map, .file = &p->file, .size = p->file.size };
+	return build(p, opt, err);
+}
+
+tn_code part_open_memory(struct part *p, tn_view bytes, const tn_open_options *opt, tn_error *err)
+{
+	p->reader = (struct reader){ .map = bytes, .size = bytes.len };
+	return build(p, opt, err);
+}

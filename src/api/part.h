@@ -1,0 +1,26 @@
+/* part.h - one file of a model, opened and parsed by itself: the only one, or a shard of a set. */
+#ifndef API_PART_H
+#define API_PART_H
+
+#include "format/format.h"
+
+struct part {
+	const char          *path;    /* as it was opened; NULL in memory */
+	struct arena         mem;     /* this file's model */
+	struct sys_file      file;    /* fd of -1 when the bytes are in memory */
+	struct reader        reader;
+	uint8_t             *head;    /* the file's first bytes where it is not mapped */
+	const struct format *format;
+	struct model         model;
+	struct tn_report     report;  /* what opening this file tolerated */
+};
+
+/* An empty part that part_close can take; budget is for its model. */
+void    part_init(struct part *p, uint64_t budget);
+void    part_close(struct part *p);
+/* Finds the bytes, detects the format, parses, applies the common laws. On failure the part is still to be closed.
+ * path must outlive the part; with a format's extension rule the file opened may be path.bpk. */
+tn_code part_open(struct part *p, const char *path, const tn_open_options *opt, tn_error *err);
+tn_code part_open_memory(struct part *p, tn_view bytes, const tn_open_options *opt, tn_error *err);
+
+#endif
