@@ -1,0 +1,271 @@
+/* test_plan.c - layouts: offsets and sizes when listed, bytes, digests and broken promises when run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "codec/crc32.h"
+#include "io/plan.h"
+
+#include <cmocka.h>
+
+static struct arena mem;
+static uint8_t room[256];
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena_init(&mem, 0);
+	memset(room, '.', sizeof room);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_fini(&mem);
+	return 0;
+}
+
+static struct source memory_source(tn_view v)
+{
+	return (struct source){ .kind = SOURCE_MEMORY, .len = v.len, .memory = v };
+}
+
+static tn_code run(struct plan *p, const struct source *sources, tn_error *err)
+{
+	const struct tensor tensors[] = { { .name = VIEW("first") }, { .name = VIEW("sec\nond") } };
+	struct sink out;
+	err_clear(err);
+	sink_init_memory(&out, room, sizeof room, err);
+	return plan_run(p, sources, tensors, &out);
+}
+
+static void layout(void **state)
+{
+	struct plan p;
+	tn_error err;
+	(void)state;
+	err_clear(&err);
+	plan_init(&p, &mem);
+	assert_int_equal(p.size, 0);
+	plan_bytes(&p, VIEW("head!"));
+	plan_bytes(&p, VIEW(""));
+	plan_align(&p, 8);
+	plan_align(&p, 8);
+	plan_tensor(&p, 1, 3);
+	plan_zero(&p, 0);
+	plan_tensor(&p, 0, 0);
+	plan_align(&p, 1);
+	plan_zero(&p, 2);
+	plan_crc(&p);
+	assert_int_equal(plan_ok(&p, &err), TN_OK);
+	static const struct { enum span_kind kind; uint64_t off, len; } want[] = {
+		{ SPAN_BYTES, 0, 5 }, { SPAN_ZERO, 5, 3 }, { SPAN_TENSOR, 8, 3 }, { SPAN_TENSOR, 11, 0 }, { SPAN_ZERO, 11, 2 },
+		{ SPAN_CRC, 13, 4 },
+	};
+	assert_int_equal(p.n, sizeof want / sizeof want[0]);
+	for (size_t i = 0; i < p.n; i++) {
+		assert_int_equal(p.spans[i].kind, want[i].kind);
+		assert_int_equal(p.spans[i].off, want[i].off);
+		assert_int_equal(p.spans[i].len, want[i].len);
+	}
+	assert_int_equal(p.size, 17);
+}
+
+static void bytes_of_a_run(void **state)
+{
+	const struct source sources[] = { memory_source(VIEW("")), memory_source(VIEW("abc")) };
+	uint8_t crc[4];
+	struct plan p;
+	tn_error err;
+	(void)state;
+	plan_init(&p, &mem);
+	plan_bytes(&p, VIEW("head!"));
+	plan_align(&p, 8);
+	plan_tensor(&p, 1, 3);
+	plan_tensor(&p, 0, 0);
+	plan_crc(&p);
+	assert_int_equal(run(&p, sources, &err), TN_OK);
+	assert_memory_equal(room, "head!\0\0\0abc", 11);
+	put_le32(crc, crc32_update(0, room, 11));
+	assert_memory_equal(room + 11, crc, 4);
+	assert_int_equal(room[15], '.');
+}
+
+static void digests(void **state)
+{
+	const struct source sources[] = { memory_source(VIEW("hello")), memory_source(VIEW("abc")) };
+	struct plan p;
+	tn_error err;
+	(void)state;
+	plan_init(&p, &mem);
+	plan_bytes(&p, VIEW("head"));
+	plan_tensor_digest(&p, 0, 5);
+	plan_tensor_digest(&p, 1, 3);
+	assert_int_equal(run(&p, sources, &err), TN_OK);
+	tn_digest first = b3_of(VIEW("hello")), second = b3_of(VIEW("abc"));
+	assert_memory_equal(p.spans[1].hash.bytes, first.bytes, TN_DIGEST_LEN);
+	assert_memory_equal(p.spans[2].hash.bytes, second.bytes, TN_DIGEST_LEN);
+}
+
+static void nothing(void **state)
+{
+	struct plan p;
+	tn_error err;
+	(void)state;
+	plan_init(&p, &mem);
+	assert_int_equal(run(&p, NULL, &err), TN_OK);
+	assert_int_equal(room[0], '.');
+}
+
+static void many_spans(void **state)
+{
+	enum { N = 10000 };
+	struct plan p;
+	(void)state;
+	plan_init(&p, &mem);
+	for (uint64_t i = 0; i < N; i++)
+		plan_tensor(&p, i, i);
+	assert_int_equal(p.n, N);
+	for (uint64_t i = 0; i < N; i++) {
+		assert_int_equal(p.spans[i].tensor, i);
+		assert_int_equal(p.spans[i].off, i * (i - 1) / 2 * (i != 0));
+	}
+	assert_int_equal(p.size, (uint64_t)N * (N - 1) / 2);
+}
+
+static void too_big(void **state)
+{
+	struct plan p;
+	tn_error err;
+	(void)state;
+	plan_init(&p, &mem);
+	plan_tensor(&p, 0, INT64_MAX);
+	err_clear(&err);
+	assert_int_equal(plan_ok(&p, &err), TN_OK);
+	plan_zero(&p, 1);
+	plan_bytes(&p, VIEW("more"));
+	assert_int_equal(plan_ok(&p, &err), TN_E_LIMIT);
+	assert_int_equal(p.n, 1);
+	assert_int_equal(run(&p, NULL, &err), TN_E_LIMIT);
+	assert_int_equal(room[0], '.');
+
+	plan_init(&p, &mem);
+	plan_zero(&p, 2);
+	plan_tensor(&p, 0, UINT64_MAX - 1);
+	err_clear(&err);
+	assert_int_equal(plan_ok(&p, &err), TN_E_LIMIT);
+}
+
+static void over_budget(void **state)
+{
+	struct arena tight;
+	struct plan p;
+	tn_error err;
+	(void)state;
+	err_clear(&err);
+	arena_init(&tight, 64 << 10);
+	plan_init(&p, &tight);
+	for (uint64_t i = 0; i < 10000; i++)
+		plan_tensor(&p, i, 1);
+	assert_int_equal(plan_ok(&p, &err), TN_E_LIMIT);
+	arena_fini(&tight);
+}
+
+static tn_code gives_up(void *ctx, tn_emit *emit, tn_error *err)
+{
+	(void)ctx;
+	tn_emit_bytes(emit, "ab", 2);
+	return err_set(err, TN_E_NOTFOUND, 77, "no such layer");
+}
+
+static void errors_name_the_tensor(void **state)
+{
+	const struct source sources[] = {
+		memory_source(VIEW("hello")),
+		{ .kind = SOURCE_CALLBACK, .len = 5, .produce = gives_up },
+	};
+	struct plan p;
+	tn_error err;
+	(void)state;
+	plan_init(&p, &mem);
+	plan_tensor(&p, 0, 5);
+	plan_tensor_digest(&p, 1, 5);
+	plan_bytes(&p, VIEW("tail"));
+	assert_int_equal(run(&p, sources, &err), TN_E_NOTFOUND);
+	assert_string_equal(err.msg, "tensor 'sec\\nond': no such layer");
+	assert_int_equal(err.offset, 77);
+	assert_memory_equal(room, "helloab.", 8); /* and nothing follows */
+}
+
+static void broken_promises(void **state)
+{
+	struct source sources[] = { memory_source(VIEW("hello")) };
+	struct plan p;
+	tn_error err;
+	(void)state;
+	sources[0].len = 4;
+	plan_init(&p, &mem);
+	plan_tensor(&p, 0, 4);
+	assert_int_equal(run(&p, sources, &err), TN_E_CORRUPT);
+	assert_string_equal(err.msg, "tensor 'first': promised 4 bytes, produced 5");
+
+	/* a plan that does not go with its sources */
+	sources[0].len = 5;
+	plan_init(&p, &mem);
+	plan_bytes(&p, VIEW("head"));
+	plan_tensor(&p, 0, 6);
+	assert_int_equal(run(&p, sources, &err), TN_E_USAGE);
+	assert_non_null(strstr(err.msg, "planned to end at byte 10 and ends at 9"));
+}
+
+static bool note(void *ctx, uint64_t done, uint64_t total)
+{
+	uint64_t *last = ctx;
+	last[0] = done;
+	last[1] = total;
+	return true;
+}
+
+static void progress_ends_with_the_size(void **state)
+{
+	struct source source = memory_source(VIEW("hello"));
+	struct tensor tensor = { .name = VIEW("t") };
+	uint64_t last[2] = { 0, 0 };
+	struct plan p;
+	struct sink out;
+	tn_error err;
+	(void)state;
+	err_clear(&err);
+	plan_init(&p, &mem);
+	plan_tensor(&p, 0, 5);
+	plan_zero(&p, 20);
+	sink_init_memory(&out, room, sizeof room, &err);
+	out.progress = note;
+	out.progress_ctx = last;
+	assert_int_equal(plan_run(&p, &source, &tensor, &out), TN_OK);
+	assert_int_equal(last[0], 25);
+	assert_int_equal(last[1], 25);
+}
+
+#define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_ARENA(layout),
+		WITH_ARENA(bytes_of_a_run),
+		WITH_ARENA(digests),
+		WITH_ARENA(nothing),
+		WITH_ARENA(many_spans),
+		WITH_ARENA(too_big),
+		WITH_ARENA(over_budget),
+		WITH_ARENA(errors_name_the_tensor),
+		WITH_ARENA(broken_promises),
+		WITH_ARENA(progress_ends_with_the_size),
+	};
+	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
