@@ -146,13 +146,19 @@ const struct json_val *json_root(const struct json_doc *doc)
 
 /* ---- Values ---- */
 
+/* yyjson calls "-0" a negative integer of value 0, which no other text becomes; an integer has no -0. */
+static bool is_minus_zero(const struct json_val *v)
+{
+	return yyjson_is_sint(val_of(v)) && yyjson_get_sint(val_of(v)) == 0;
+}
+
 enum json_type json_type(const struct json_val *v)
 {
 	switch (yyjson_get_tag(val_of(v)) & YYJSON_TAG_MASK) {
 	case YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_FALSE:
 	case YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE: return JSON_BOOL;
 	case YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT:  return JSON_UINT;
-	case YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT:  return JSON_INT;
+	case YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT:  return is_minus_zero(v) ? JSON_REAL : JSON_INT;
 	case YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL:  return JSON_REAL;
 	case YYJSON_TYPE_ARR:                        return JSON_ARRAY;
 	case YYJSON_TYPE_OBJ:                        return JSON_OBJECT;
@@ -163,7 +169,7 @@ enum json_type json_type(const struct json_val *v)
 bool json_bool(const struct json_val *v) { return yyjson_get_bool(val_of(v)); }
 uint64_t json_uint(const struct json_val *v) { return yyjson_get_uint(val_of(v)); }
 int64_t json_int(const struct json_val *v) { return yyjson_get_sint(val_of(v)); }
-double json_real(const struct json_val *v) { return yyjson_get_real(val_of(v)); }
+double json_real(const struct json_val *v) { return is_minus_zero(v) ? -0.0 : yyjson_get_real(val_of(v)); }
 
 static tn_view string_of(yyjson_val *v)
 {

@@ -1,0 +1,99 @@
+/* test_utf8.c - UTF-8 against the rules of the Unicode standard, and terminal columns. */
+#include "base/utf8.h"
+#include "base/view.h"
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+/* The offset of the first fault. */
+static void faults_are_found_where_they_stand(void **state)
+{
+	(void)state;
+	static const struct { tn_view text; size_t span; } cases[] = {
+		{ { NULL, 0 }, 0 },
+		{ { (const uint8_t *)"twelve bytes", 12 }, 12 },
+		{ { (const uint8_t *)"nul \0 inside", 12 }, 12 },
+		{ { (const uint8_t *)"\xc2\x80\xdf\xbf", 4 }, 4 },
+		{ { (const uint8_t *)"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf", 12 }, 12 },
+		{ { (const uint8_t *)"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", 8 }, 8 },
+		{ { (const uint8_t *)"a\x80", 2 }, 1 },                       /* a tail alone */
+		{ { (const uint8_t *)"abcdefghijklmnop\xff", 17 }, 16 },      /* past the eight-byte steps */
+		{ { (const uint8_t *)"abcdefghi\xc3\xa9jklmnopqrs\xfe", 22 }, 21 },
+		{ { (const uint8_t *)"\xc0\xaf", 2 }, 0 },                    /* overlong '/' */
+		{ { (const uint8_t *)"\xc1\xbf", 2 }, 0 },
+		{ { (const uint8_t *)"\xe0\x9f\xbf", 3 }, 0 },                /* overlong */
+		{ { (const uint8_t *)"\xf0\x8f\xbf\xbf", 4 }, 0 },            /* overlong */
+		{ { (const uint8_t *)"ok\xed\xa0\x80", 5 }, 2 },              /* surrogate D800 */
+		{ { (const uint8_t *)"ok\xed\xbf\xbf", 5 }, 2 },              /* surrogate DFFF */
+		{ { (const uint8_t *)"\xf4\x90\x80\x80", 4 }, 0 },            /* past 10FFFF */
+		{ { (const uint8_t *)"\xf5\x80\x80\x80", 4 }, 0 },
+		{ { (const uint8_t *)"\xc3", 1 }, 0 },                        /* cut short */
+		{ { (const uint8_t *)"x\xe2\x82", 3 }, 1 },
+		{ { (const uint8_t *)"\xf0\x9f\x98", 3 }, 0 },
+		{ { (const uint8_t *)"\xe2\x28\xa1", 3 }, 0 },                /* a tail missing in the middle */
+		{ { (const uint8_t *)"\xe2\x82\x28", 3 }, 0 },
+		{ { (const uint8_t *)"\xf0\x9f\x98\x28", 4 }, 0 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(utf8_span(cases[i].text), cases[i].span);
+		assert_int_equal(utf8_ok(cases[i].text), cases[i].span == cases[i].text.len);
+	}
+}
+
+static void every_scalar_value_survives(void **state)
+{
+	(void)state;
+	for (uint32_t c = 0; c <= 0x10ffff; c++) {
+		if (c >= 0xd800 && c <= 0xdfff)
+			continue;
+		uint8_t bytes[4];
+		uint32_t back = ~c;
+		size_t len = utf8_encode(c, bytes);
+		if (utf8_decode(bytes, len, &back) != len || back != c || utf8_decode(bytes, len - 1, &back) != 0)
+			fail_msg("character %x", (unsigned)c);
+	}
+}
+
+static void encodings_have_the_least_length(void **state)
+{
+	(void)state;
+	static const struct { uint32_t c; size_t len; const char *bytes; } cases[] = {
+		{ 0x00, 1, "\x00" }, { 0x7f, 1, "\x7f" }, { 0x80, 2, "\xc2\x80" }, { 0x7ff, 2, "\xdf\xbf" },
+		{ 0x800, 3, "\xe0\xa0\x80" }, { 0xffff, 3, "\xef\xbf\xbf" }, { 0x10000, 4, "\xf0\x90\x80\x80" },
+		{ 0x10ffff, 4, "\xf4\x8f\xbf\xbf" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint8_t bytes[4];
+		assert_int_equal(utf8_encode(cases[i].c, bytes), cases[i].len);
+		assert_memory_equal(bytes, cases[i].bytes, cases[i].len);
+	}
+}
+
+static void columns(void **state)
+{
+	(void)state;
+	static const struct { const char *text; size_t columns; } cases[] = {
+		{ "", 0 }, { "abc", 3 }, { "caf\xc3\xa9", 4 },
+		{ "e\xcc\x81", 1 },                     /* a combining accent */
+		{ "\xe6\x97\xa5\xe6\x9c\xac", 4 },      /* two ideographs */
+		{ "\xed\x95\x9c", 2 },                  /* a hangul syllable */
+		{ "\xf0\x9f\x98\x80", 2 },              /* a pictograph */
+		{ "\xe2\x80\x8b", 0 },                  /* zero width space */
+		{ "\xd0\x96", 1 },
+		{ "a\xff" "b", 3 },                     /* a stray byte */
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(utf8_columns(tn_text(cases[i].text)), cases[i].columns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(faults_are_found_where_they_stand),
+		cmocka_unit_test(every_scalar_value_survives),
+		cmocka_unit_test(encodings_have_the_least_length),
+		cmocka_unit_test(columns),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
