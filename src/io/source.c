@@ -23,7 +23,8 @@ tn_code reader_read(const struct reader *r, uint64_t off, void *buf, size_t n, t
 	/* never through the map of a file: a fault there is a signal, here it is an error */
 	if (r->file != NULL)
 		return sys_file_read(r->file, off, buf, n, true, err);
-	copy_bytes(buf, r->map.ptr + off, n);
+	if (n != 0)
+		memcpy(buf, r->map.ptr + off, n);
 	return TN_OK;
 }
 

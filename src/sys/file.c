@@ -103,7 +103,8 @@ static bool map_whole(struct sys_file *f)
 	return true;
 }
 
-/* A second descriptor past the page cache; -1 where it is refused, or where path names another file by now. */
+/* A second descriptor past the page cache; -1 where it is refused, or where path names another file by
+ * now. */
 static int open_direct(const struct sys_file *f, const char *path)
 {
 	struct stat st;

@@ -1,9 +1,9 @@
 /* out.c - an output file that appears whole or not at all.
  *
  * Everything goes into a new file beside the target; only when that is complete and on the disk does it
- * take the target's name, in one step. Whoever looks, at any moment and after any crash, finds the old file or
- * the new one. What a crash leaves is a file that ends in .tmp. Errors name the target, not the temporary file:
- * that is the name the user knows. */
+ * take the target's name, in one step. Whoever looks, at any moment and after any crash, finds the old file
+ * or the new one. What a crash leaves is a file that ends in .tmp. Errors name the target, not the temporary
+ * file: that is the name the user knows. */
 #define _GNU_SOURCE 1
 #define _FILE_OFFSET_BITS 64
 #include "sys/out.h"
@@ -221,8 +221,8 @@ static tn_code check_inputs(const struct stat *st, const struct sys_file *const 
 }
 
 /* The file is emptied when nothing speaks against it any more; o->fd is set from then on. */
-static tn_code empty_in_place(struct sys_out *o, uint64_t size, const struct sys_file *const *inputs, size_t n,
-                              tn_error *err)
+static tn_code empty_in_place(struct sys_out *o, uint64_t size, const struct sys_file *const *inputs,
+                              size_t n, tn_error *err)
 {
 	struct stat st;
 	int fd = open_retry(o->target, 0, 0);
@@ -319,8 +319,8 @@ static bool not_for_us(int sys)
 	    || sys == EPERM || sys == EBADF;
 }
 
-tn_code sys_out_copy(struct sys_out *o, const struct sys_file *from, uint64_t off, uint64_t n, uint64_t *moved,
-                     tn_error *err)
+tn_code sys_out_copy(struct sys_out *o, const struct sys_file *from, uint64_t off, uint64_t n,
+                     uint64_t *moved, tn_error *err)
 {
 	for (*moved = 0; *moved < n; ) {
 		off_t at = (off_t)(off + *moved);
