@@ -207,8 +207,8 @@ static bool by_magic(const struct file *f)
 			continue;
 		if (m->code != TN_E_UNSUPPORTED)
 			return found(f, m->what);
-		err_set(f->err, TN_E_UNSUPPORTED, 0, "%s: not supported by this version; convert it to safetensors with its own tools",
-		        m->what);
+		err_set(f->err, TN_E_UNSUPPORTED, 0,
+		        "%s: not supported by this version; convert it to safetensors with its own tools", m->what);
 		return true;
 	}
 	return false;
@@ -223,13 +223,14 @@ static bool named_safetensors(const struct file *f)
 	if (strcmp(f->ext, "safetensors") != 0)
 		return false;
 	if (f->size < HEADER_AT || f->head.len < HEADER_AT) {
-		err_set(f->err, TN_E_FORMAT, 0, "safetensors: the file has %" PRIu64 " bytes, too few for the header length", f->size);
+		err_set(f->err, TN_E_FORMAT, 0, "safetensors: the file has %" PRIu64 " bytes, too few for the header length",
+		        f->size);
 		return true;
 	}
 	uint64_t n = le64(f->head.ptr);
 	if (n > f->size - HEADER_AT)
-		err_set(f->err, TN_E_FORMAT, 0, "safetensors: header length %" PRIu64 " is larger than the file (%" PRIu64 " bytes)", n,
-		        f->size);
+		err_set(f->err, TN_E_FORMAT, 0, "safetensors: header length %" PRIu64 " is larger than the file (%" PRIu64
+		        " bytes)", n, f->size);
 	else
 		err_set(f->err, TN_E_FORMAT, HEADER_AT, "safetensors: no JSON object follows the header length %" PRIu64, n);
 	return true;
@@ -247,8 +248,8 @@ static void unknown(const struct file *f)
 tn_code not_a_model(tn_view head, uint64_t file_size, const char *ext, tn_error *err)
 {
 	const struct file f = { head, file_size, ext, err };
-	bool named = nothing(&f) || by_magic(&f) || archive(&f) || pickle(&f) || onnx(&f) || lfs_pointer(&f) || web_page(&f) ||
-	             json_text(&f) || plain_text(&f) || named_safetensors(&f);
+	bool named = nothing(&f) || by_magic(&f) || archive(&f) || pickle(&f) || onnx(&f) || lfs_pointer(&f) ||
+	             web_page(&f) || json_text(&f) || plain_text(&f) || named_safetensors(&f);
 	if (!named)
 		unknown(&f);
 	return err->code;

@@ -46,7 +46,7 @@ static bool no_memory(struct reading *r)
 	return false;
 }
 
-/* A fault of the entry that is being read. */
+/* A fault of a tensor, by default at the entry that is being read. */
 static bool fail(struct reading *r, tn_view name, tn_code code, const char *fmt, ...) PRINTF_LIKE(4, 5);
 static bool fail(struct reading *r, tn_view name, tn_code code, const char *fmt, ...)
 {
@@ -100,7 +100,8 @@ static bool unknown_dtype(struct reading *r, struct tensor *t, tn_view text)
 	    meta_add_string(r->job->mem, own, VIEW(EXTRA_DTYPE), t->dtype_text) == NULL)
 		return no_memory(r);
 	report_add(r->job->report, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, t->name,
-	           SAFETENSORS ": dtype '%s' is not known: its size is not checked, other readers refuse the file", ESC(text));
+	           SAFETENSORS ": dtype '%s' is not known: its size is not checked, other readers refuse the file",
+	           ESC(text));
 	return true;
 }
 
@@ -261,24 +262,28 @@ static tn_view metadata_key_at(const void *nodes, uint64_t i)
 	return node[i]->key;
 }
 
-static bool metadata_fault(struct reading *r, const char *key, const char *why)
+static bool metadata_fault(struct reading *r, const char *why)
 {
-	err_set(r->job->err, TN_E_CORRUPT, member_offset(r), SAFETENSORS ": " METADATA_KEY "%s %s", key, why);
+	err_set(r->job->err, TN_E_CORRUPT, member_offset(r), SAFETENSORS ": " METADATA_KEY " %s", why);
+	return false;
+}
+
+static bool pair_fault(struct reading *r, tn_view key, const char *is, const char *what)
+{
+	err_set(r->job->err, TN_E_CORRUPT, member_offset(r), SAFETENSORS ": " METADATA_KEY " '%s' is %s%s", ESC(key), is,
+	        what);
 	return false;
 }
 
 static bool parse_pair(struct reading *r, tn_view key, const struct json_val *v, struct tn_meta **out)
 {
 	struct arena *mem = r->job->mem;
-	char where[ESCAPED + 4];
-	snprintf(where, sizeof where, " '%s'", ESC(key));
-	if (json_type(v) != JSON_STRING) {
-		char why[96];
-		snprintf(why, sizeof why, "is %s, not a string", kind_name(v));
-		return metadata_fault(r, where, why);
-	}
+	if (json_type(v) != JSON_STRING)
+		return pair_fault(r, key, kind_name(v), ", not a string");
 	tn_view own_key = arena_copy(mem, key), text = arena_copy(mem, json_string(v));
-	*out = own_key.ptr != NULL && text.ptr != NULL ? meta_add_string(mem, r->job->model->metadata, own_key, text) : NULL;
+	*out = NULL;
+	if (own_key.ptr != NULL && text.ptr != NULL)
+		*out = meta_add_string(mem, r->job->model->metadata, own_key, text);
 	return *out != NULL || no_memory(r);
 }
 
@@ -292,11 +297,8 @@ static bool parse_pairs(struct reading *r, const struct json_val *v)
 	for (struct json_iter it = json_items(v); json_next(&it); n++) {
 		if (!parse_pair(r, it.key, it.val, &nodes[n]))
 			return false;
-		if (!strmap_add(&keys, metadata_key_at, nodes, n, &other)) {
-			char where[ESCAPED + 4];
-			snprintf(where, sizeof where, " '%s'", ESC(it.key));
-			return metadata_fault(r, where, "is there twice");
-		}
+		if (!strmap_add(&keys, metadata_key_at, nodes, n, &other))
+			return pair_fault(r, it.key, "there twice", "");
 	}
 	return true;
 }
@@ -310,7 +312,7 @@ static bool note_empty_map(struct reading *r)
 static bool parse_metadata(struct reading *r, const struct json_val *v)
 {
 	if (r->has_metadata)
-		return metadata_fault(r, "", "is there twice");
+		return metadata_fault(r, "is there twice");
 	r->has_metadata = true;
 	if (r->member != 0)
 		note(r, TN_NOTE, TN_OK, member_offset(r), NO_TENSOR, METADATA_KEY " does not stand first");
@@ -319,7 +321,7 @@ static bool parse_metadata(struct reading *r, const struct json_val *v)
 		return true;
 	}
 	if (json_type(v) != JSON_OBJECT)
-		return metadata_fault(r, "", "is no object of strings");
+		return metadata_fault(r, "is no object of strings");
 	return json_count(v) != 0 ? parse_pairs(r, v) : note_empty_map(r);
 }
 
@@ -423,7 +425,8 @@ static bool parse_form(struct reading *r)
 	struct model *m = r->job->model;
 	size_t lead = leading(r->header), text_len = without_trailing(r->header);
 	if (lead != 0)
-		note(r, TN_WARNING, TN_E_CORRUPT, HEADER_AT, NO_TENSOR, "the header starts with white space: many readers refuse it");
+		note(r, TN_WARNING, TN_E_CORRUPT, HEADER_AT, NO_TENSOR,
+		     "the header starts with white space: many readers refuse it");
 	for (size_t i = text_len; i < r->header.len; i++) {
 		if (r->header.ptr[i] == ' ')
 			continue;
@@ -432,7 +435,8 @@ static bool parse_form(struct reading *r)
 		break;
 	}
 	if (r->unordered)
-		note(r, TN_NOTE, TN_OK, HEADER_AT, NO_TENSOR, "the header does not list the tensors in the order of their data");
+		note(r, TN_NOTE, TN_OK, HEADER_AT, NO_TENSOR,
+		     "the header does not list the tensors in the order of their data");
 	model_region(m, TN_REGION_HEADER, 0, HEADER_AT, "header");
 	model_region(m, TN_REGION_INDEX, HEADER_AT, text_len, "index");
 	if (text_len != r->header.len)
@@ -442,29 +446,17 @@ static bool parse_form(struct reading *r)
 
 /* ---- The data ---- */
 
-static bool data_fault(struct reading *r, const struct tensor *t, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static bool data_fault(struct reading *r, const struct tensor *t, const char *fmt, ...)
-{
-	char why[160];
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(why, sizeof why, fmt, args);
-	va_end(args);
-	err_set(r->job->err, TN_E_CORRUPT, t->offset, SAFETENSORS ": tensor '%s': %s", ESC(t->name), why);
-	return false;
-}
-
 /* Starts where the one before it ended: no hole, no overlap. */
 static bool check_start(struct reading *r, uint64_t i, uint64_t at)
 {
 	const struct tensor *t = &r->tensors[i];
 	if (t->offset > at)
-		return data_fault(r, t, "%" PRIu64 " bytes before it belong to no tensor", t->offset - at);
+		return fail(r, t->name, TN_E_CORRUPT, "%" PRIu64 " bytes before it belong to no tensor", t->offset - at);
 	if (t->offset == at)
 		return true;
 	if (view_eq(t->name, t[-1].name)) /* at is the start of the data for the first: it cannot be before that */
-		return data_fault(r, t, "two entries have this name");
-	return data_fault(r, t, "starts %" PRIu64 " bytes before the end of '%s'", at - t->offset, ESC(t[-1].name));
+		return fail(r, t->name, TN_E_CORRUPT, "two entries have this name");
+	return fail(r, t->name, TN_E_CORRUPT, "starts %" PRIu64 " bytes before the end of '%s'", at - t->offset, ESC(t[-1].name));
 }
 
 static bool check_size(struct reading *r, struct tensor *t)
@@ -474,12 +466,12 @@ static bool check_size(struct reading *r, struct tensor *t)
 	if (t->dtype == TN_OPAQUE)
 		return true;
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &t->nbytes, err) != TN_OK) {
-		err->offset = t->offset;
 		err_prefix(err, SAFETENSORS ": tensor '%s'", ESC(t->name));
 		return false;
 	}
 	if (t->nbytes != t->stored)
-		return data_fault(r, t, "its shape takes %" PRIu64 " bytes, its data_offsets give %" PRIu64, t->nbytes, t->stored);
+		return fail(r, t->name, TN_E_CORRUPT, "its shape takes %" PRIu64 " bytes, its data_offsets give %" PRIu64,
+		            t->nbytes, t->stored);
 	return true;
 }
 
@@ -494,8 +486,10 @@ static bool check_cover(struct reading *r)
 	uint64_t at = r->job->model->data_at;
 	for (uint64_t i = 0; i < r->n; i++) {
 		struct tensor *t = &r->tensors[i];
-		if (!check_start(r, i, at) || !check_size(r, t))
+		if (!check_start(r, i, at) || !check_size(r, t)) {
+			r->job->err->offset = t->offset; /* the data is at fault, not the text */
 			return false;
+		}
 		at = t->offset + t->stored; /* known not to overflow since the entry was read */
 	}
 	if (at >= r->job->size)

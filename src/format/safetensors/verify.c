@@ -53,7 +53,7 @@ static bool load_model(struct checking *c)
 	struct tn_report said;
 	const tn_limits limits = { .max_header = UINT64_MAX };
 	struct parse_job parse = {
-		.file = c->head, .size = c->job->file->size, .limits = &limits, .mem = c->job->mem,
+		.size = c->job->file->size, .limits = &limits, .mem = c->job->mem,
 		.model = &c->model, .report = &said, .err = c->job->err,
 	};
 	if (!load_head(c))
@@ -77,7 +77,8 @@ static void compare_headers(struct checking *c, tn_view canonical)
 	while (at < n && c->head.ptr[at] == canonical.ptr[at])
 		at++;
 	if (at < c->head.len || at < canonical.len)
-		note(c, at, NO_TENSOR, "from here on the header is not in the form that the writer gives it: a rewrite changes it");
+		note(c, at, NO_TENSOR,
+		     "from here on the header is not in the form that the writer gives it: a rewrite changes it");
 }
 
 static bool lint_form(struct checking *c)
@@ -149,7 +150,8 @@ static bool lint_bools(struct checking *c, const struct tensor *t, uint8_t *chun
 	}
 	if (bad != 0)
 		report_add(c->job->report, TN_WARNING, TN_E_CORRUPT, t->offset + first, t->name,
-		           SAFETENSORS ": %" PRIu64 " of its booleans are neither 0 nor 1, the first is element %" PRIu64, bad, first);
+		           SAFETENSORS ": %" PRIu64 " of its booleans are neither 0 nor 1, the first is element %" PRIu64, bad,
+		           first);
 	return true;
 }
 

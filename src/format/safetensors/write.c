@@ -419,8 +419,8 @@ static bool put_header(struct writing *w, struct buf *out)
 		return out->failed ? no_memory(w, SAFETENSORS ": header") : false;
 	buf_fill(out, ' ', (size_t)safetensors_padding(out->len - HEADER_AT, alignment(w)));
 	if (out->len > HEADER_AT + HEADER_MAX) {
-		err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET, SAFETENSORS ": the header takes more than the %d bytes that readers accept",
-		        HEADER_MAX);
+		err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET,
+		        SAFETENSORS ": the header takes more than the %d bytes that readers accept", HEADER_MAX);
 		return false;
 	}
 	if (out->failed)
