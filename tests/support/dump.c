@@ -98,7 +98,12 @@ static void put_tensor(struct buf *out, const tn_file *file, size_t i)
 	tn_tensor t = tn_tensor_at(file, i);
 	buf_text(out, "tensor ");
 	put_quoted(out, t.name);
-	buf_printf(out, " %s [", tn_dtype_name(t.dtype));
+	buf_printf(out, " %s", tn_dtype_name(t.dtype));
+	if (t.dtype == TN_OPAQUE) {
+		buf_byte(out, ':');
+		put_quoted(out, t.dtype_text);
+	}
+	buf_text(out, " [");
 	for (uint32_t k = 0; k < t.rank; k++)
 		buf_printf(out, "%s%" PRIu64, k != 0 ? "," : "", t.shape[k]);
 	buf_printf(out, "] %" PRIu64 " %" PRIu64 " ", t.offset, t.nbytes);
@@ -122,6 +127,10 @@ char *dump_file(const tn_file *file)
 		put_tensor(&out, file, i);
 	buf_text(&out, "metadata\n");
 	put_items(&out, tn_metadata(file), false, 1);
+	if (tn_meta_count(tn_native(file)) != 0) {
+		buf_text(&out, "native\n");
+		put_items(&out, tn_native(file), false, 1);
+	}
 	return done(&out);
 }
 

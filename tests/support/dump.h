@@ -13,7 +13,10 @@
  *	  "param_id" uint 42                         extras, indented
  *	metadata
  *	  "producer" string "burn"                   bool int uint float (its 64 bits) string bytes null,
- *	  "list" array                               map and array with their items indented */
+ *	  "list" array                               map and array with their items indented
+ *	native                                       where the format keeps anything of its own
+ *
+ * An opaque dtype stands with the file's own word for it, opaque:"F8". */
 char *dump_file(const tn_file *file);
 /* The lines of a tree alone; widths of numbers behind their type (uint32) when asked for. */
 char *dump_meta(const tn_meta *node, bool widths);

@@ -68,8 +68,6 @@ static const char *check_map(const tn_file *file)
 		return "an open file cannot be mapped out";
 	for (size_t i = 0; i < tn_map_count(map); i++) {
 		tn_region r = tn_map_at(map, i);
-		if (r.kind == TN_REGION_OVERLAP)
-			continue;
 		if (r.offset != at)
 			broken = "the regions of a file leave a hole";
 		at = r.offset + r.len;
@@ -90,7 +88,7 @@ static const char *check_verify(const tn_file *file)
 	const char *broken = NULL;
 	for (size_t i = 0; i < tn_report_count(report); i++) {
 		tn_finding f = tn_report_at(report, i);
-		if (f.text == NULL || f.text[0] == '\0' || f.code == TN_OK)
+		if (f.text == NULL || f.text[0] == '\0' || (f.code == TN_OK && f.severity != TN_NOTE))
 			broken = "a finding says nothing";
 		if (f.offset != TN_NO_OFFSET && f.offset > tn_file_size(file))
 			broken = "a finding points outside the file";

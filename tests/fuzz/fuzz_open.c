@@ -1,0 +1,101 @@
+/* fuzz_open.c - any bytes as a model file: opened by detection and as each format, listed, walked, mapped out,
+ * verified deeply, read. Whatever the bytes are, the promises of tenon.h must hold. */
+#include "tenon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds, const char *what)
+{
+	if (!holds) {
+		fprintf(stderr, "broken: %s\n", what);
+		abort();
+	}
+}
+
+static uint64_t walk(const tn_meta *node)
+{
+	tn_view s;
+	uint64_t sum = tn_meta_width(node) + tn_meta_key(node).len;
+	if (tn_meta_bytes(node, &s) && s.len != 0)
+		sum += s.ptr[0] + s.ptr[s.len - 1];
+	tn_meta_iter it = tn_meta_items(node);
+	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; )
+		sum += walk(item);
+	return sum;
+}
+
+static void read_tensor(const tn_file *file, size_t i)
+{
+	tn_tensor t = tn_tensor_at(file, i);
+	size_t found;
+	tn_view in_place;
+	tn_buffer copy = { 0 };
+	require(tn_tensor_find(file, t.name, &found, NULL) == TN_OK && found == i, "a tensor is found by its name");
+	if (t.extras != NULL)
+		walk(t.extras);
+	require(tn_read_buffer(file, i, &copy, NULL) == TN_OK, "a tensor of a file that opens can be read");
+	require(copy.len == t.nbytes, "as many bytes as it says");
+	if (tn_bytes(file, i, &in_place, NULL) == TN_OK && copy.len != 0)
+		require(memcmp(in_place.ptr, copy.ptr, copy.len) == 0, "the same bytes in place");
+	tn_buffer_fini(&copy);
+}
+
+static void check_map(const tn_file *file)
+{
+	tn_map *map;
+	uint64_t at = 0;
+	require(tn_map_new(&map, file, NULL) == TN_OK, "an open file can be mapped out");
+	for (size_t i = 0; i < tn_map_count(map); i++) {
+		tn_region r = tn_map_at(map, i);
+		require(r.offset == at, "regions join");
+		at += r.len;
+	}
+	require(at == tn_file_size(file), "regions cover the file");
+	tn_map_free(map);
+}
+
+static void check_verify(const tn_file *file)
+{
+	tn_verify_options deep = { .deep = true, .work.threads = 1 };
+	tn_report *report;
+	tn_digest total;
+	require(tn_verify(file, &deep, &report, NULL) == TN_OK, "an open file can be verified");
+	for (size_t i = 0; i < tn_report_count(report); i++)
+		require(strlen(tn_report_at(report, i).text) > 0, "a finding says something");
+	tn_report_free(report);
+	require(tn_hash(file, &deep.work, NULL, &total, NULL) == TN_OK, "an open file can be hashed");
+}
+
+static void try_open(tn_view bytes, const tn_open_options *options)
+{
+	tn_file *file;
+	tn_error err;
+	if (tn_open_memory(&file, bytes, options, &err) != TN_OK) {
+		require(file == NULL && err.msg[0] != '\0', "a refusal gives a reason and no file");
+		return;
+	}
+	for (size_t i = 0; i < tn_tensor_count(file); i++)
+		read_tensor(file, i);
+	walk(tn_metadata(file));
+	walk(tn_native(file));
+	check_map(file);
+	check_verify(file);
+	tn_close(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	tn_view bytes = { data, size };
+	tn_open_options options = { .limits.max_memory = 64 << 20 };
+	try_open(bytes, &options);
+	for (size_t i = 0; i < tn_format_count(); i++) {
+		options.format = tn_format_at(i).name;
+		options.ignore_envelope = i % 2 == 0;
+		try_open(bytes, &options);
+	}
+	return 0;
+}

@@ -1,0 +1,201 @@
+/* fuzz_roundtrip.c - a model built from the input, written in each format and read back: what a writer took,
+ * the reader gives back.
+ *
+ * The input is a list of instructions, each a byte for what to do and what it needs behind it. Only metadata
+ * strings and names that are UTF-8 without NUL are asked for: what the writer refuses is no test here. */
+#include "tenon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds, const char *what)
+{
+	if (!holds) {
+		fprintf(stderr, "broken: %s\n", what);
+		abort();
+	}
+}
+
+struct input {
+	const uint8_t *p, *end;
+};
+
+static uint8_t take(struct input *in)
+{
+	return in->p < in->end ? *in->p++ : 0;
+}
+
+static tn_view take_view(struct input *in, size_t n)
+{
+	size_t left = (size_t)(in->end - in->p);
+	tn_view v = { in->p, n < left ? n : left };
+	in->p += v.len;
+	return v;
+}
+
+static uint64_t take_u64(struct input *in)
+{
+	uint64_t v = 0;
+	tn_view bytes = take_view(in, 8);
+	if (bytes.len != 0)
+		memcpy(&v, bytes.ptr, bytes.len);
+	return v;
+}
+
+/* A name of readable characters, made different by a number. */
+static size_t take_name(struct input *in, char *out, size_t cap, unsigned number)
+{
+	tn_view v = take_view(in, take(in) % 24);
+	size_t n = 0;
+	for (size_t i = 0; i < v.len; i++)
+		out[n++] = (char)(v.ptr[i] % 127 != 0 ? v.ptr[i] % 127 : 'x');
+	return n + (size_t)snprintf(out + n, cap - n, "#%u", number);
+}
+
+static void add_tensor(struct input *in, tn_writer *w, unsigned number)
+{
+	static const uint8_t zeros[1 << 16];
+	char text[64];
+	size_t len = take_name(in, text, sizeof text, number);
+	tn_dtype dtype = (tn_dtype)(take(in) % TN_DTYPES);
+	uint64_t shape[4], nbytes;
+	uint32_t rank = take(in) % 5;
+	for (uint32_t i = 0; i < rank; i++)
+		shape[i] = (uint64_t)(take(in) % 9) * (take(in) % 16 == 0 ? 32 : 1);
+	if (tn_dtype_bytes(dtype, rank, shape, &nbytes, NULL) != TN_OK || nbytes > sizeof zeros)
+		return;
+	/* the input's own bytes where it has enough, so that values vary */
+	tn_view data = take_view(in, (size_t)nbytes);
+	if (data.len < nbytes || dtype == TN_BOOL || dtype == TN_BOOL_U8 || dtype == TN_BOOL_U32)
+		data = (tn_view){ zeros, (size_t)nbytes };
+	tn_source source = { .kind = TN_SOURCE_MEMORY, .memory = data };
+	tn_view name = { (const uint8_t *)text, len };
+	tn_error err;
+	if (tn_writer_add(w, name, dtype, rank, shape, nbytes, &source, &err) != TN_OK)
+		require(err.msg[0] != '\0', "a refusal gives a reason");
+}
+
+static tn_code put_value(struct input *in, tn_writer *w, tn_meta *to, tn_view key, tn_meta **inner)
+{
+	static const unsigned widths[] = { 8, 16, 32, 64 };
+	unsigned k = take(in) % 4;
+	uint64_t v = take_u64(in);
+	int64_t signed_v;
+	double real;
+	float small;
+	memcpy(&signed_v, &v, sizeof v);
+	memcpy(&real, &v, sizeof v);
+	memcpy(&small, &v, sizeof small);
+	switch (take(in) % 9) {
+	case 0:  return tn_put_string(w, to, key, key, NULL);
+	case 1:  return tn_put_bytes(w, to, key, take_view(in, take(in)), NULL);
+	case 2:  return tn_put_uint(w, to, key, v >> (64 - widths[k]), widths[k], NULL);
+	case 3:  return tn_put_int(w, to, key, signed_v / (INT64_C(1) << (64 - widths[k])), widths[k], NULL);
+	case 4:  return tn_put_f64(w, to, key, real, NULL);
+	case 5:  return tn_put_f32(w, to, key, small, NULL);
+	case 6:  return tn_put_bool(w, to, key, v % 2 != 0, NULL);
+	case 7:  return tn_put_map(w, to, key, inner, NULL);
+	default: return tn_put_array(w, to, key, inner, NULL);
+	}
+}
+
+static void build(struct input in, tn_writer *w)
+{
+	tn_meta *at = tn_writer_metadata(w);
+	unsigned depth = 0;
+	for (unsigned number = 0; in.p < in.end && number < 200; number++) {
+		uint8_t what = take(&in);
+		if (what % 4 == 0) {
+			add_tensor(&in, w, number);
+			continue;
+		}
+		char key[64];
+		tn_meta *inner = NULL;
+		size_t len = take_name(&in, key, sizeof key, number);
+		require(put_value(&in, w, at, (tn_view){ (const uint8_t *)key, len }, &inner) == TN_OK, "a value is taken");
+		if (inner != NULL && what % 2 == 0 && ++depth < 30)
+			at = inner;
+		if (what > 200) {
+			at = tn_writer_metadata(w);
+			depth = 0;
+		}
+	}
+}
+
+static tn_view save(tn_writer *w)
+{
+	uint64_t size;
+	size_t len = 0;
+	tn_error err;
+	require(tn_writer_size(w, &size, &err) == TN_OK, "with an envelope and carrying, every format takes every model");
+	uint8_t *bytes = malloc(size != 0 ? (size_t)size : 1);
+	require(bytes != NULL, "memory");
+	require(tn_writer_save_memory(w, bytes, (size_t)size, &len, &err) == TN_OK, "what was planned is written");
+	require(len == size, "in the planned size");
+	return (tn_view){ bytes, len };
+}
+
+static bool same_meta(const tn_meta *a, const tn_meta *b)
+{
+	tn_view x = { 0 }, y = { 0 };
+	uint64_t p = 0, q = 0;
+	double f = 0, g = 0;
+	if (tn_meta_kind(a) != tn_meta_kind(b) || tn_meta_width(a) != tn_meta_width(b) || tn_meta_count(a) != tn_meta_count(b))
+		return false;
+	tn_meta_bytes(a, &x), tn_meta_bytes(b, &y);
+	tn_meta_u64(a, &p), tn_meta_u64(b, &q);
+	tn_meta_f64(a, &f), tn_meta_f64(b, &g);
+	if (x.len != y.len || (x.len != 0 && memcmp(x.ptr, y.ptr, x.len) != 0) || p != q || memcmp(&f, &g, sizeof f) != 0)
+		return false;
+	tn_meta_iter i = tn_meta_items(a), j = tn_meta_items(b);
+	for (const tn_meta *m, *n; (m = tn_meta_next(&i)) != NULL; ) {
+		n = tn_meta_next(&j);
+		if (n == NULL || !same_meta(m, n) || tn_meta_key(m).len != tn_meta_key(n).len)
+			return false;
+	}
+	return true;
+}
+
+static tn_file *open_bytes(tn_view bytes, const char *format)
+{
+	tn_file *file;
+	tn_error err;
+	tn_code code = tn_open_memory(&file, bytes, NULL, &err);
+	if (code != TN_OK)
+		fprintf(stderr, "%s\n", err.msg);
+	require(code == TN_OK, "what was written opens");
+	require(strcmp(tn_file_format(file), format) == 0, "as the format in which it was written");
+	return file;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	tn_file *files[8] = { NULL };
+	tn_view bytes[8] = { { NULL, 0 } };
+	tn_digest digest[8];
+	tn_work one = { .threads = 1 };
+	size_t n = 0;
+	for (size_t i = 0; i < tn_format_count() && n < 8; i++) {
+		tn_writer *w;
+		tn_write_options carry = { .carry = true };
+		if (!tn_format_at(i).writes)
+			continue;
+		require(tn_writer_new(&w, tn_format_at(i).name, &carry, NULL) == TN_OK, "a writer");
+		build((struct input){ data, data + size }, w);
+		bytes[n] = save(w);
+		files[n] = open_bytes(bytes[n], tn_format_at(i).name);
+		require(tn_hash(files[n], &one, NULL, &digest[n], NULL) == TN_OK, "a hash");
+		require(memcmp(&digest[n], &digest[0], sizeof *digest) == 0, "the same tensors in every format");
+		require(same_meta(tn_metadata(files[n]), tn_metadata(files[0])), "the same metadata in every format");
+		tn_writer_free(w);
+		n++;
+	}
+	while (n-- > 0) {
+		tn_close(files[n]);
+		free((void *)bytes[n].ptr);
+	}
+	return 0;
+}
