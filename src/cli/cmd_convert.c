@@ -1,0 +1,157 @@
+/* cmd_convert.c - tenon convert: a file in another format, or again in its own. */
+#include "cli/fail.h"
+#include "cli/glob.h"
+#include "cli/input.h"
+#include "cli/out.h"
+#include "cli/target.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct convert {
+	const char     *to;
+	struct opt_list filter, meta;
+	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
+	uint64_t        align;
+};
+
+#define AT(field) offsetof(struct convert, field)
+static const struct opt options[] = {
+	{ "to", 0, OPT_TEXT, AT(to), "FORMAT", "instead of the extension of OUT" },
+	{ "filter", 0, OPT_LIST, AT(filter), "GLOB", "only tensors whose names match; may be repeated" },
+	{ "meta", 0, OPT_LIST, AT(meta), "K=V", "set a metadata string; may be repeated" },
+	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL, "leave out what the format cannot hold" },
+	{ "carry", 0, OPT_FLAG, AT(carry), NULL, "keep tensors of types that the format lacks as bytes" },
+	{ "no-envelope", 0, OPT_FLAG, AT(no_envelope), NULL, "no envelope: what would go there is a loss" },
+	{ "keep-unknown", 0, OPT_FLAG, AT(keep_unknown), NULL, "in the same format: keep members unknown to it" },
+	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written and lost" },
+	{ "align", 0, OPT_SIZE, AT(align), "N", "alignment of the data, where the format leaves it free" },
+	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL, "write OUT itself, without a temporary file" },
+	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
+	OPT_END
+};
+
+static bool chosen(void *ctx, const tn_tensor *tensor)
+{
+	return glob_any(ctx, tensor->name);
+}
+
+/* "K=V" pairs as key, value, key, value, NULL; all in one block. */
+static char **split_pairs(const struct cli *cli, const struct opt_list *list)
+{
+	size_t bytes = (2 * list->n + 1) * sizeof(char *);
+	for (size_t i = 0; i < list->n; i++)
+		bytes += strlen(list->items[i]) + 1;
+	char **pairs = grab(bytes), *to = (char *)(pairs + 2 * list->n + 1);
+	for (size_t i = 0; i < list->n; i++) {
+		size_t n = strlen(list->items[i]), key = strcspn(list->items[i], "=");
+		if (key == 0 || key == n) {
+			fail_usage(cli, "--meta takes K=V, not '%s'", list->items[i]);
+			free(pairs);
+			return NULL;
+		}
+		memcpy(to, list->items[i], n + 1);
+		to[key] = '\0';
+		pairs[2 * i] = to;
+		pairs[2 * i + 1] = to + key + 1;
+		to += n + 1;
+	}
+	pairs[2 * list->n] = NULL;
+	return pairs;
+}
+
+static void print_json(const struct cli *cli, const tn_convert_options *how, const tn_converted *done)
+{
+	struct json j;
+	json_begin(&j, stdout);
+	json_open(&j, '{', JSON_LINES);
+	json_string(json_at(&j, "file"), tn_text(cli->args[0]));
+	json_string(json_at(&j, "output"), tn_text(cli->args[1]));
+	json_string(json_at(&j, "format"), tn_text(how->format));
+	json_uint(json_at(&j, "size"), done->size);
+	json_uint(json_at(&j, "tensors"), done->tensors);
+	json_bool(json_at(&j, "dry_run"), how->dry_run);
+	findings_json(&j, "findings", done->report);
+	json_close(&j);
+	json_end(&j);
+}
+
+/* "out.bpk: burnpack, 23 tensors, 1.2 MiB (1,234,567 bytes)". */
+static void print_summary(const struct cli *cli, const tn_convert_options *how, const tn_converted *done)
+{
+	struct text t = { 0 };
+	text_escape(&t, tn_text(cli->args[1]));
+	text_fmt(&t, ": %s%s, ", how->dry_run ? "would be " : "", how->format);
+	text_plural(&t, done->tensors, "tensor");
+	text_str(&t, ", ");
+	text_exact_size(&t, done->size);
+	text_str(&t, "\n");
+	out_text(&t);
+}
+
+/* Trouble with the target is told with the name of the target. */
+static const char *culprit(const struct cli *cli, const tn_error *err)
+{
+	return err->code == TN_E_IO && err->offset == TN_NO_OFFSET ? cli->args[1] : cli->args[0];
+}
+
+static enum status convert(const struct cli *cli, const tn_file *file, const tn_convert_options *how)
+{
+	tn_converted done = { 0 };
+	tn_error err = { 0 };
+	enum status status = STATUS_YES;
+	if (tn_convert(file, cli->args[1], how, &done, &err) != TN_OK) {
+		status = fail_findings(cli, culprit(cli, &err), &err, done.report);
+		if (err.code == TN_E_LOSSY && !cli->json)
+			fprintf(stderr, "nothing was written: --allow-loss leaves these out\n");
+	} else if (cli->json) {
+		print_json(cli, how, &done);
+	} else {
+		findings_print(cli->args[0], done.report, findings_least(cli));
+		if (!cli->quiet || how->dry_run)
+			print_summary(cli, how, &done);
+	}
+	tn_report_free(done.report);
+	return status;
+}
+
+static tn_write_options write_options(const struct cli *cli, const struct convert *o)
+{
+	return (tn_write_options){
+		.allow_loss = o->allow_loss, .carry = o->carry, .no_envelope = o->no_envelope,
+		.keep_unknown = o->keep_unknown, .in_place = o->in_place, .no_sync = o->no_sync,
+		.exact_path = true, .align = o->align, .max_memory = cli->max_memory, .work = cli_work(cli),
+	};
+}
+
+static enum status run(const struct cli *cli, const void *own)
+{
+	const struct convert *o = own;
+	tn_format format;
+	struct input in;
+	struct opt_list filter = o->filter;
+	enum status status = target_format(cli, o->to, cli->args[1], &format);
+	if (status != STATUS_YES)
+		return status;
+	char **pairs = split_pairs(cli, &o->meta);
+	if (pairs == NULL)
+		return STATUS_USAGE;
+	status = input_open(&in, cli, cli->args[0]);
+	if (status == STATUS_YES) {
+		tn_convert_options how = {
+			.format = format.name, .write = write_options(cli, o), .select = chosen, .select_ctx = &filter,
+			.set = (const char *const *)pairs, .dry_run = o->dry_run,
+		};
+		status = convert(cli, in.file, &how);
+		input_close(&in);
+	}
+	free(pairs);
+	return status;
+}
+
+const struct command cmd_convert = {
+	.name = "convert", .args = "IN OUT", .summary = "Write a file in another format, or again in its own",
+	.details = "Everything travels: what the format of OUT has no place for goes into an envelope in its metadata and\n"
+	           "comes back from there. What would be lost is listed and refused (exit status 1) unless --allow-loss\n"
+	           "is given. OUT appears whole or not at all, except with --in-place.\n",
+	.options = options, .size = sizeof(struct convert), .least = 2, .most = 2, .run = run,
+};

@@ -1,0 +1,97 @@
+/* cmd_map.c - tenon map: who owns which bytes of a file, gaps included. */
+#include "cli/fail.h"
+#include "cli/input.h"
+#include "cli/out.h"
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const kinds[] = {
+	[TN_REGION_HEADER] = "header", [TN_REGION_INDEX] = "index", [TN_REGION_TENSOR] = "tensor",
+	[TN_REGION_PADDING] = "padding", [TN_REGION_GAP] = "gap", [TN_REGION_TRAILING] = "trailing",
+	[TN_REGION_FOOTER] = "footer",
+};
+
+static void text_owner(struct text *t, const tn_file *file, const tn_region *r)
+{
+	if (r->tensor != SIZE_MAX)
+		text_escape(t, tn_tensor_at(file, r->tensor).name);
+	else if (r->label != NULL && strcmp(r->label, kinds[r->kind]) != 0)
+		text_str(t, r->label);
+}
+
+static void print_table(const tn_file *file, const tn_map *map)
+{
+	static const struct column columns[] = {
+		{ "OFFSET", true }, { "END", true }, { "SIZE", true }, { "KIND", false }, { "OWNER", false },
+	};
+	struct table t;
+	table_init(&t, columns, 5);
+	for (size_t i = 0; i < tn_map_count(map); i++) {
+		tn_region r = tn_map_at(map, i);
+		text_fmt(table_cell(&t), "%" PRIu64, r.offset);
+		text_fmt(table_cell(&t), "%" PRIu64, sum(r.offset, r.len));
+		text_size(table_cell(&t), r.len);
+		text_str(table_cell(&t), kinds[r.kind]);
+		text_owner(table_cell(&t), file, &r);
+	}
+	table_print(&t, "", true);
+}
+
+static void json_region(struct json *j, const tn_file *file, const tn_region *r)
+{
+	json_open(j, '{', JSON_ONE_LINE);
+	json_uint(json_at(j, "offset"), r->offset);
+	json_uint(json_at(j, "length"), r->len);
+	json_string(json_at(j, "kind"), tn_text(kinds[r->kind]));
+	if (r->tensor != SIZE_MAX)
+		json_string(json_at(j, "tensor"), tn_tensor_at(file, r->tensor).name);
+	else
+		json_null(json_at(j, "tensor"));
+	json_close(j);
+}
+
+static void print_json(const char *path, const tn_file *file, const tn_map *map)
+{
+	struct json j;
+	json_begin(&j, stdout);
+	json_open(&j, '{', JSON_LINES);
+	json_string(json_at(&j, "file"), tn_text(path));
+	json_string(json_at(&j, "format"), tn_text(tn_file_format(file)));
+	json_uint(json_at(&j, "size"), tn_file_size(file));
+	json_open(json_at(&j, "regions"), '[', JSON_LINES);
+	for (size_t i = 0; i < tn_map_count(map); i++) {
+		tn_region r = tn_map_at(map, i);
+		json_region(&j, file, &r);
+	}
+	json_close(&j);
+	json_close(&j);
+	json_end(&j);
+}
+
+static enum status run(const struct cli *cli, const void *own)
+{
+	const char *path = cli->args[0];
+	struct input in;
+	tn_map *map;
+	tn_error err = { 0 };
+	(void)own;
+	enum status status = input_open(&in, cli, path);
+	if (status != STATUS_YES)
+		return status;
+	if (tn_map_new(&map, in.file, &err) != TN_OK)
+		status = fail(cli, path, &err);
+	else if (cli->json)
+		print_json(path, in.file, map);
+	else
+		print_table(in.file, map);
+	tn_map_free(map);
+	input_close(&in);
+	return status;
+}
+
+const struct command cmd_map = {
+	.name = "map", .args = "FILE", .summary = "Show who owns which bytes, gaps included",
+	.details = "Kinds: header, index, tensor, padding (the format asks for it), gap (nothing claims it), trailing (after\n"
+	           "the end of the model), footer.\n",
+	.options = NULL, .least = 1, .most = 1, .run = run,
+};

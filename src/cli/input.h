@@ -1,0 +1,18 @@
+/* input.h - opening the FILE of a command, which may be '-' for standard input. */
+#ifndef CLI_INPUT_H
+#define CLI_INPUT_H
+
+#include "cli/cli.h"
+
+struct input {
+	tn_file *file;
+	void    *bytes; /* of standard input, mapped */
+	size_t   len;
+};
+/* STATUS_YES, or the status of a failure that has been printed. */
+enum status input_open(struct input *in, const struct cli *cli, const char *path);
+void        input_close(struct input *in);
+/* The index of the tensor of that name; a failure has been printed. */
+enum status input_find(const struct input *in, const struct cli *cli, const char *path, const char *name, size_t *out);
+
+#endif
