@@ -1,6 +1,6 @@
-/* arena.c - objects are cut from blocks that double in size from 16 KiB to 1 MiB; an object that would
- * waste much of a block gets one of its own. The budget is charged for what is handed out, rounded up to
- * the alignment, not for the blocks. */
+/* arena.c - objects are cut from blocks that double in size from 16 KiB to 1 MiB; an object that
+ * would waste much of a block gets one of its own. The budget is charged for what is handed out,
+ * rounded up to the alignment, not for the blocks. */
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -117,20 +117,17 @@ void arena_fini(struct arena *a)
 	*a = (struct arena){ .budget = a->budget };
 }
 
-/* Charges n items; false when the budget, or the number of bytes that can be named, does not allow them. */
+/* Charges n items; false when the budget, or what a size can name, does not allow them. */
 static bool charge(struct arena *a, uint64_t n, size_t size, size_t *bytes)
 {
 	uint64_t want, used;
-	a->over = false;
-	if (mul_u64(n, size, &want) && align_up(max_u64(want, 1), ALIGN, &used) && add_u64(a->used, used, &used) &&
-	    (a->budget == 0 || used <= a->budget)) {
-		if (!size_from_u64(max_u64(want, 1), bytes))
-			return false;
-		a->used = used;
-		return true;
-	}
-	a->over = a->budget != 0;
-	return false;
+	bool fits = mul_u64(n, size, &want) && align_up(max_u64(want, 1), ALIGN, &used) &&
+	            add_u64(a->used, used, &used) && (a->budget == 0 || used <= a->budget);
+	a->over = !fits && a->budget != 0;
+	if (!fits || !size_from_u64(max_u64(want, 1), bytes))
+		return false;
+	a->used = used;
+	return true;
 }
 
 void *arena_raw(struct arena *a, uint64_t n, size_t size)
@@ -176,7 +173,7 @@ const char *arena_printf(struct arena *a, const char *fmt, ...)
 tn_code arena_err(const struct arena *a, tn_error *err, const char *what)
 {
 	if (a->over)
-		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "%s: exceeds the memory limit of %" PRIu64 " bytes",
-		               what, a->budget);
+		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET,
+		               "%s: exceeds the memory limit of %" PRIu64 " bytes", what, a->budget);
 	return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "%s: out of memory", what);
 }

@@ -66,14 +66,13 @@ tn_code err_set(tn_error *err, tn_code code, uint64_t offset, const char *fmt, .
 tn_code err_sys(tn_error *err, int sys, const char *what, const char *path)
 {
 	char why[128];
-	char name[ESCAPED];
 	if (err == NULL)
 		return TN_E_IO;
 	if (err->code != TN_OK)
 		return err->code;
 	if (strerror_r(sys, why, sizeof why) != 0)
 		snprintf(why, sizeof why, "system error %d", sys);
-	err_set(err, TN_E_IO, TN_NO_OFFSET, "%s %s: %s", what, escape(tn_text(path), name, sizeof name), why);
+	err_set(err, TN_E_IO, TN_NO_OFFSET, "%s %s: %s", what, ESC(tn_text(path)), why);
 	err->sys = sys;
 	return TN_E_IO;
 }
@@ -139,7 +138,11 @@ const char *escape(tn_view v, char *out, size_t cap)
 		char piece[ESCAPED_CHAR];
 		uint32_t c = 0;
 		size_t took = utf8_decode(v.ptr + i, v.len - i, &c);
-		size_t n = took != 0 ? escape_char(v.ptr + i, took, c, piece) : escape_char(v.ptr + i, 1, 0, piece);
+		if (took == 0) {
+			c = 0; /* a stray byte is shown as a control would be */
+			took = 1;
+		}
+		size_t n = escape_char(v.ptr + i, took, c, piece);
 		if (n >= cap - len) {
 			for (len = keep; len < keep + 3 && len + 1 < cap; len++)
 				out[len] = '.';
@@ -147,7 +150,7 @@ const char *escape(tn_view v, char *out, size_t cap)
 		}
 		memcpy(out + len, piece, n);
 		len += n;
-		i += took != 0 ? took : 1;
+		i += took;
 		if (len + 3 < cap)
 			keep = len;
 	}

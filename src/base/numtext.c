@@ -115,8 +115,8 @@ static bool f32_reads_back(const struct decimal *d, double v)
 	return (double)strtof(text, NULL) >= v && (double)strtof(text, NULL) <= v;
 }
 
-/* The nearest decimal of n digits that reads back as v. At a power of two the values above lie twice as far
- * apart as those below: there the nearest decimal may miss while the next one up does not. */
+/* The nearest decimal of n digits that reads back as v. At a power of two the values above lie twice
+ * as far apart as those below: there the nearest decimal may miss while the next one up does not. */
 static bool fits_in(struct decimal *d, const struct real_kind *k, double v, int n)
 {
 	round_to(d, v, n);
@@ -159,8 +159,8 @@ static char *put_exponent(char *to, int exp)
 	return put_u64(to, (uint64_t)(exp < 0 ? -exp : exp));
 }
 
-/* "120.0", "1.25", "0.00012", "1e-7", "1.5e+16": the plain spelling between low and high, always a point or an
- * exponent, so that it reads back as a real. */
+/* "120.0", "1.25", "0.00012", "1e-7", "1.5e+16": the plain spelling between low and high, always a
+ * point or an exponent, so that it reads back as a real. */
 static char *layout_decimal(char *to, const struct decimal *d, const struct real_kind *k)
 {
 	int exp = d->point - 1;
@@ -211,7 +211,7 @@ size_t f32_text(float v, char out[NUMTEXT])
 
 /* ---- Reading ---- */
 
-/* The number that text starts with and how many digits it has; false when there is none, or too large. */
+/* The number that text starts with and how many digits it has; false for none, or one too large. */
 static bool lead_u64(tn_view text, uint64_t *out, size_t *digits)
 {
 	uint64_t v = 0;

@@ -1,8 +1,9 @@
 /* strmap.c - open addressing with linear probing over a table at most half full.
  *
- * The file chooses the names, so the hash must not let it choose collisions: each step folds the full
- * 128-bit product back into 64 bits, which leaves no difference that cancels whatever the state, and the
- * state starts from the table's address, which the file cannot know. The order of slots never shows. */
+ * The file chooses the names, so the hash must not let it choose collisions: each step folds the
+ * full 128-bit product back into 64 bits, which leaves no difference that cancels whatever the state,
+ * and the state starts from the table's address, which the file cannot know. The order of slots never
+ * shows. */
 #include "base/strmap.h"
 #include "base/bytes.h"
 #include "base/num.h"
@@ -57,8 +58,8 @@ bool strmap_init(struct strmap *m, struct arena *a, uint64_t n)
 }
 
 /* The slot that holds name, or the free one where it would go. */
-static struct strmap_slot *probe(const struct strmap *m, strmap_key_fn key, const void *ctx, tn_view name,
-                                 uint64_t hash)
+static struct strmap_slot *probe(const struct strmap *m, strmap_key_fn key, const void *ctx,
+                                 tn_view name, uint64_t hash)
 {
 	for (uint64_t i = hash & m->mask;; i = (i + 1) & m->mask) {
 		struct strmap_slot *s = &m->slots[i];
@@ -81,7 +82,8 @@ bool strmap_add(struct strmap *m, strmap_key_fn key, const void *ctx, uint64_t i
 	return true;
 }
 
-bool strmap_find(const struct strmap *m, strmap_key_fn key, const void *ctx, tn_view name, uint64_t *out)
+bool strmap_find(const struct strmap *m, strmap_key_fn key, const void *ctx, tn_view name,
+                 uint64_t *out)
 {
 	if (m->count == 0)
 		return false;

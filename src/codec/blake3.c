@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <blake3.h>
 
-static_assert(sizeof(blake3_hasher) <= sizeof(struct b3), "struct b3 holds the library's state");
-static_assert(_Alignof(blake3_hasher) <= _Alignof(struct b3), "struct b3 is aligned for the library's state");
+static_assert(sizeof(blake3_hasher) <= sizeof(struct b3), "struct b3 holds the state");
+static_assert(_Alignof(blake3_hasher) <= _Alignof(struct b3), "struct b3 is aligned for the state");
 static_assert(BLAKE3_OUT_LEN == TN_DIGEST_LEN, "digests have the length that the library yields");
 
 static blake3_hasher *hasher_of(struct b3 *h) { return (void *)h->state; }

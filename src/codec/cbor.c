@@ -1,7 +1,7 @@
 /* cbor.c - CBOR items through libcbor's streaming decoder.
  *
- * Tags and major type 7 are read here: the library refuses tags 5 to 20 and simple values that it has no
- * name for, and its floats pass through the processor, which loses the payload of a NaN. */
+ * Tags and major type 7 are read here: the library refuses tags 5 to 20 and simple values that it has
+ * no name for, and its floats pass through the processor, which loses the payload of a NaN. */
 #include "codec/cbor.h"
 #include <cbor.h>
 
@@ -80,7 +80,8 @@ static bool read_float(struct cur *c, unsigned info, struct cbor_item *out)
 	if (p == NULL)
 		return false;
 	out->kind = CBOR_FLOAT;
-	out->bits = info == INFO_2 ? widen_f16(be16(p + 1)) : info == INFO_4 ? widen_f32(be32(p + 1)) : be64(p + 1);
+	out->bits = info == INFO_2 ? widen_f16(be16(p + 1)) :
+	            info == INFO_4 ? widen_f32(be32(p + 1)) : be64(p + 1);
 	return true;
 }
 
@@ -171,22 +172,24 @@ static bool skip_next(struct cur *c, unsigned depth)
 	return cbor_next(c, &item) && cbor_skip(c, &item, depth);
 }
 
-static bool skip_items(struct cur *c, uint64_t n, unsigned depth)
+/* n members of per items each: a map's are pairs. */
+static bool skip_items(struct cur *c, uint64_t n, unsigned per, unsigned depth)
 {
 	for (; n != 0; n--)
-		if (!skip_next(c, depth))
-			return false;
+		for (unsigned i = 0; i < per; i++)
+			if (!skip_next(c, depth))
+				return false;
 	return true;
 }
 
-/* Items up to a break; per says how many make a member: a map's are pairs. */
+/* Members up to a break, which may not stand inside one. */
 static bool skip_open(struct cur *c, unsigned per, unsigned depth)
 {
 	struct cbor_item item;
 	while (cbor_next(c, &item)) {
 		if (item.kind == CBOR_BREAK)
 			return true;
-		if (!cbor_skip(c, &item, depth) || !skip_items(c, per - 1, depth))
+		if (!cbor_skip(c, &item, depth) || !skip_items(c, 1, per - 1, depth))
 			return false;
 	}
 	return false;
@@ -206,18 +209,23 @@ static bool skip_chunks(struct cur *c, enum cbor_kind kind)
 	return false;
 }
 
+static bool nests(enum cbor_kind kind)
+{
+	return kind == CBOR_TAG || kind == CBOR_ARRAY || kind == CBOR_MAP || kind == CBOR_ARRAY_START ||
+	       kind == CBOR_MAP_START;
+}
+
 bool cbor_skip(struct cur *c, const struct cbor_item *first, unsigned depth)
 {
-	bool nests = first->kind == CBOR_TAG || (first->kind >= CBOR_ARRAY && first->kind <= CBOR_MAP_START);
-	if (nests && depth == 0) {
+	if (depth == 0 && nests(first->kind)) {
 		cur_fail(c, TN_E_CORRUPT, "nested too deep");
 		return false;
 	}
 	switch (first->kind) {
 	case CBOR_BYTES_START: return skip_chunks(c, CBOR_BYTES);
 	case CBOR_TEXT_START:  return skip_chunks(c, CBOR_TEXT);
-	case CBOR_ARRAY:       return skip_items(c, first->value, depth - 1);
-	case CBOR_MAP:         return skip_items(c, first->value, depth - 1) && skip_items(c, first->value, depth - 1);
+	case CBOR_ARRAY:       return skip_items(c, first->value, 1, depth - 1);
+	case CBOR_MAP:         return skip_items(c, first->value, 2, depth - 1);
 	case CBOR_ARRAY_START: return skip_open(c, 1, depth - 1);
 	case CBOR_MAP_START:   return skip_open(c, 2, depth - 1);
 	case CBOR_TAG:         return skip_next(c, depth - 1);

@@ -52,11 +52,12 @@ struct float_parts { uint64_t sign; int exp; uint64_t frac; }; /* exp without bi
 
 static struct float_parts parts_of(uint64_t bits)
 {
-	return (struct float_parts){ bits >> 63, (int)(bits >> 52 & 0x7ff) - 1023, bits & ((UINT64_C(1) << 52) - 1) };
+	const uint64_t frac_mask = (UINT64_C(1) << 52) - 1;
+	return (struct float_parts){ bits >> 63, (int)(bits >> 52 & 0x7ff) - 1023, bits & frac_mask };
 }
 
-/* The same number in a narrower type with frac_bits of fraction and exponents from low to high; false when it
- * does not fit exactly. Infinities fit; of the NaNs only those without a payload, as ciborium has it. */
+/* The same number in a type with fewer bits; false when it does not fit exactly. Infinities fit; of
+ * the NaNs only those without a payload, as ciborium has it. */
 static bool narrow(uint64_t bits, unsigned exp_bits, unsigned frac_bits, uint32_t *out)
 {
 	const struct float_parts f = parts_of(bits);
@@ -73,7 +74,8 @@ static bool narrow(uint64_t bits, unsigned exp_bits, unsigned frac_bits, uint32_
 	} else if (f.exp >= low && f.exp <= high) {
 		exp = (uint64_t)(f.exp + high);
 	} else if (f.exp < low && f.exp >= low - (int)frac_bits) {
-		unsigned shift = (unsigned)(low - f.exp); /* a subnormal of the narrow type: the leading 1 becomes visible */
+		/* a subnormal of the narrow type: the leading 1 becomes visible */
+		unsigned shift = (unsigned)(low - f.exp);
 		uint64_t whole = frac | UINT64_C(1) << 52;
 		if ((whole & ((UINT64_C(1) << shift) - 1)) != 0)
 			return false;

@@ -1,7 +1,7 @@
 /* json.c - JSON through yyjson, which no other file sees.
  *
- * A document of yyjson is one flat array of 16-byte values and one copy of the text with its strings unescaped
- * in place. struct json_val is never defined: a pointer to one is a pointer to yyjson's value. */
+ * A document of yyjson is one flat array of 16-byte values and one copy of the text with its strings
+ * unescaped in place. struct json_val is never defined: a pointer to one is a pointer to yyjson's value. */
 #include "base/mem.h"
 #include "base/num.h"
 #include "codec/json.h"
@@ -56,7 +56,8 @@ static bool nests_within(yyjson_val *v, unsigned depth)
 	if (depth == 0)
 		return false;
 	yyjson_val *end = unsafe_yyjson_get_next(v);
-	for (v = unsafe_yyjson_get_first(v); v < end; v = unsafe_yyjson_get_next(v)) /* keys are values too */
+	/* keys are values too, between the others */
+	for (v = unsafe_yyjson_get_first(v); v < end; v = unsafe_yyjson_get_next(v))
 		if (unsafe_yyjson_is_ctn(v) && !nests_within(v, depth - 1))
 			return false;
 	return true;
@@ -84,8 +85,10 @@ static uint64_t too_deep_at(tn_view text, unsigned depth)
 
 /* ---- Parsing ---- */
 
-static tn_code parse_failed(const struct json_doc *d, const yyjson_read_err *why, const struct json_options *opt,
-                            tn_error *err)
+static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); }
+
+static tn_code parse_failed(const struct json_doc *d, const yyjson_read_err *why,
+                            const struct json_options *opt, tn_error *err)
 {
 	char text[128];
 	size_t n = 0;
@@ -94,12 +97,13 @@ static tn_code parse_failed(const struct json_doc *d, const yyjson_read_err *why
 	if (why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "%s: out of memory", opt->what);
 	for (; why->msg[n] != '\0' && n + 1 < sizeof text; n++)
-		text[n] = (char)(why->msg[n] >= 'A' && why->msg[n] <= 'Z' ? why->msg[n] + ('a' - 'A') : why->msg[n]);
+		text[n] = lower(why->msg[n]);
 	text[n] = '\0';
 	return err_set(err, TN_E_CORRUPT, opt->origin + why->pos, "%s: %s", opt->what, text);
 }
 
-static tn_code parse_into(struct json_doc *d, tn_view text, const struct json_options *opt, tn_error *err)
+static tn_code parse_into(struct json_doc *d, tn_view text, const struct json_options *opt,
+                          tn_error *err)
 {
 	const yyjson_alc alc = { take, retake, give_back, d };
 	const unsigned depth = opt->max_depth != 0 ? opt->max_depth : DEFAULT_DEPTH;
@@ -110,8 +114,8 @@ static tn_code parse_into(struct json_doc *d, tn_view text, const struct json_op
 	if (d->doc == NULL)
 		return parse_failed(d, &why, opt, err);
 	if (!nests_within(yyjson_doc_get_root(d->doc), depth))
-		return err_set(err, TN_E_LIMIT, opt->origin + too_deep_at(text, depth), "%s: nested deeper than %u",
-		               opt->what, depth);
+		return err_set(err, TN_E_LIMIT, opt->origin + too_deep_at(text, depth),
+		               "%s: nested deeper than %u", opt->what, depth);
 	return TN_OK;
 }
 
@@ -146,7 +150,7 @@ const struct json_val *json_root(const struct json_doc *doc)
 
 /* ---- Values ---- */
 
-/* yyjson calls "-0" a negative integer of value 0, which no other text becomes; an integer has no -0. */
+/* yyjson calls "-0" a negative integer of value 0, which no other text becomes. */
 static bool is_minus_zero(const struct json_val *v)
 {
 	return yyjson_is_sint(val_of(v)) && yyjson_get_sint(val_of(v)) == 0;
@@ -162,14 +166,19 @@ enum json_type json_type(const struct json_val *v)
 	case YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL:  return JSON_REAL;
 	case YYJSON_TYPE_ARR:                        return JSON_ARRAY;
 	case YYJSON_TYPE_OBJ:                        return JSON_OBJECT;
-	default: return yyjson_is_str(val_of(v)) ? JSON_STRING : JSON_NULL; /* strings have subtypes of their own */
+	default: /* strings have subtypes of their own */
+		return yyjson_is_str(val_of(v)) ? JSON_STRING : JSON_NULL;
 	}
 }
 
 bool json_bool(const struct json_val *v) { return yyjson_get_bool(val_of(v)); }
 uint64_t json_uint(const struct json_val *v) { return yyjson_get_uint(val_of(v)); }
 int64_t json_int(const struct json_val *v) { return yyjson_get_sint(val_of(v)); }
-double json_real(const struct json_val *v) { return is_minus_zero(v) ? -0.0 : yyjson_get_real(val_of(v)); }
+
+double json_real(const struct json_val *v)
+{
+	return is_minus_zero(v) ? -0.0 : yyjson_get_real(val_of(v));
+}
 
 static tn_view string_of(yyjson_val *v)
 {

@@ -78,6 +78,19 @@ static void a_product_that_overflows_is_refused(void **state)
 	arena_fini(&a);
 }
 
+static void a_machine_without_memory_is_no_limit(void **state)
+{
+	(void)state;
+	struct arena a;
+	tn_error err = { 0 };
+	arena_init(&a, 0);
+	assert_null(arena_raw(&a, SIZE_MAX / 2, 1));
+	assert_null(arena_new(&a, SIZE_MAX / 64, 16));
+	assert_int_equal(arena_err(&a, &err, "names"), TN_E_NOMEM);
+	assert_non_null(arena_new(&a, 16, 1));
+	arena_fini(&a);
+}
+
 static void copies_are_terminated(void **state)
 {
 	(void)state;
@@ -127,6 +140,7 @@ int main(void)
 		cmocka_unit_test(an_empty_request_is_no_failure),
 		cmocka_unit_test(the_budget_is_a_limit),
 		cmocka_unit_test(a_product_that_overflows_is_refused),
+		cmocka_unit_test(a_machine_without_memory_is_no_limit),
 		cmocka_unit_test(copies_are_terminated),
 		cmocka_unit_test(printing),
 		cmocka_unit_test(an_arena_can_be_used_again),

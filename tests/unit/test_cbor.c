@@ -193,6 +193,8 @@ static void floats(void **state)
 		{ BYTES("\xfa\x7f\x80\x00\x01"), 0x7ff0000020000000, false },
 		{ BYTES("\xfa\xff\xc0\x00\x01"), 0xfff8000020000000, false },
 		{ BYTES("\xfb\x3f\xb9\x99\x99\x99\x99\x99\x9a"), 0x3fb999999999999a, true },
+		{ BYTES("\xfa\x33\xc0\x00\x00"), 0x3e78000000000000, true },          /* between two subnormals of f16 */
+		{ BYTES("\xfb\x3e\x70\x00\x00\x00\x00\x00\x01"), 0x3e70000000000001, true },
 		{ BYTES("\xfb\x36\x90\x00\x00\x00\x00\x00\x00"), 0x3690000000000000, true }, /* 2^-150, below f32 */
 		{ BYTES("\xfb\x47\xf0\x00\x00\x00\x00\x00\x00"), 0x47f0000000000000, true }, /* 2^128, past f32 */
 		{ BYTES("\xfb\x00\x00\x00\x00\x00\x00\x00\x01"), 1, true },
@@ -384,11 +386,15 @@ static void integers_take_the_shortest_head(void **state)
 {
 	(void)state;
 	static const struct { int64_t v; tn_view bytes; } cases[] = {
-		{ 0, BYTES("\x00") }, { 23, BYTES("\x17") }, { 24, BYTES("\x18\x18") }, { 255, BYTES("\x18\xff") },
-		{ 256, BYTES("\x19\x01\x00") }, { 65535, BYTES("\x19\xff\xff") }, { 65536, BYTES("\x1a\x00\x01\x00\x00") },
-		{ 4294967295, BYTES("\x1a\xff\xff\xff\xff") }, { 4294967296, BYTES("\x1b\x00\x00\x00\x01\x00\x00\x00\x00") },
+		{ 0, BYTES("\x00") }, { 23, BYTES("\x17") }, { 24, BYTES("\x18\x18") },
+		{ 255, BYTES("\x18\xff") },
+		{ 256, BYTES("\x19\x01\x00") }, { 65535, BYTES("\x19\xff\xff") },
+		{ 65536, BYTES("\x1a\x00\x01\x00\x00") },
+		{ 4294967295, BYTES("\x1a\xff\xff\xff\xff") },
+		{ 4294967296, BYTES("\x1b\x00\x00\x00\x01\x00\x00\x00\x00") },
 		{ INT64_MAX, BYTES("\x1b\x7f\xff\xff\xff\xff\xff\xff\xff") },
-		{ -1, BYTES("\x20") }, { -24, BYTES("\x37") }, { -25, BYTES("\x38\x18") }, { -256, BYTES("\x38\xff") },
+		{ -1, BYTES("\x20") }, { -24, BYTES("\x37") }, { -25, BYTES("\x38\x18") },
+		{ -256, BYTES("\x38\xff") },
 		{ -257, BYTES("\x39\x01\x00") }, { -65537, BYTES("\x3a\x00\x01\x00\x00") },
 		{ INT64_MIN, BYTES("\x3b\x7f\xff\xff\xff\xff\xff\xff\xff") },
 	};

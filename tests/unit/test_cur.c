@@ -75,7 +75,8 @@ static void counts_are_paid_for_in_bytes(void **state)
 {
 	(void)state;
 	static const struct { uint64_t n, min; bool ok; } cases[] = {
-		{ 0, 1, true }, { 15, 1, true }, { 16, 1, false }, { 7, 2, true }, { 8, 2, false }, { 1, 15, true },
+		{ 0, 1, true }, { 15, 1, true }, { 16, 1, false }, { 7, 2, true }, { 8, 2, false },
+		{ 1, 15, true },
 		{ 1, 16, false }, { UINT64_MAX, 1, false }, { UINT64_MAX / 2 + 2, 2, false },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

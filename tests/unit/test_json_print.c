@@ -74,8 +74,10 @@ static void reals(void **state)
 {
 	(void)state;
 	static const struct { double v; const char *out; } cases[] = {
-		{ 1, "1.0" }, { -0.0, "-0.0" }, { 0.1, "0.1" }, { 1e-5, "0.00001" }, { 1e-6, "1e-6" }, { 1e15, "1000000000000000.0" },
-		{ 1e16, "1e+16" }, { 1.5e300, "1.5e+300" }, { (double)INFINITY, "null" }, { -(double)INFINITY, "null" }, { (double)NAN, "null" },
+		{ 1, "1.0" }, { -0.0, "-0.0" }, { 0.1, "0.1" }, { 1e-5, "0.00001" }, { 1e-6, "1e-6" },
+		{ 1e15, "1000000000000000.0" },
+		{ 1e16, "1e+16" }, { 1.5e300, "1.5e+300" }, { (double)INFINITY, "null" },
+		{ -(double)INFINITY, "null" }, { (double)NAN, "null" },
 	};
 	struct buf b;
 	buf_init(&b, 0);

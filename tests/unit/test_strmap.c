@@ -16,7 +16,8 @@ static void equal_names_are_found(void **state)
 	(void)state;
 	static const tn_view keys[] = {
 		{ (const uint8_t *)"a", 1 }, { (const uint8_t *)"", 0 }, { (const uint8_t *)"ab", 2 },
-		{ (const uint8_t *)"a\0", 2 }, { (const uint8_t *)"eight ch", 8 }, { (const uint8_t *)"eight chars", 11 },
+		{ (const uint8_t *)"a\0", 2 }, { (const uint8_t *)"eight ch", 8 },
+		{ (const uint8_t *)"eight chars", 11 },
 		{ (const uint8_t *)"a", 1 }, { NULL, 0 }, { (const uint8_t *)"eight chars", 11 },
 	};
 	static const uint64_t first[] = { 0, 1, 2, 3, 4, 5, 0, 1, 5 };
