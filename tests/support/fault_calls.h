@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 enum fault_call {
-	FAULT_WRITE, FAULT_PWRITE, FAULT_COPY, FAULT_FTRUNCATE, FAULT_FCHMOD, FAULT_FSYNC, FAULT_CLOSE, FAULT_RENAME,
-	FAULT_ANY
+	FAULT_PREAD, FAULT_WRITE, FAULT_PWRITE, FAULT_COPY, FAULT_FTRUNCATE, FAULT_FCHMOD, FAULT_FSYNC, FAULT_CLOSE,
+	FAULT_RENAME, FAULT_ANY
 };
 
 static struct {
@@ -72,14 +72,28 @@ ssize_t write(int fd, const void *p, size_t n)
 	return fault_strikes(FAULT_WRITE) ? -1 : syscall(SYS_write, fd, p, fault_cut(FAULT_WRITE, n));
 }
 
-/* By moving there and back: the call itself takes its offset differently on each kind of machine. */
+/* These two by moving there and back: the calls take their offset differently on each kind of machine. */
+ssize_t pread(int fd, void *p, size_t n, off_t off)
+{
+	off_t back = lseek(fd, 0, SEEK_CUR);
+	if (fault_strikes(FAULT_PREAD) || lseek(fd, off, SEEK_SET) < 0)
+		return -1;
+	ssize_t got = syscall(SYS_read, fd, p, fault_cut(FAULT_PREAD, n));
+	int sys = errno;
+	lseek(fd, back, SEEK_SET);
+	errno = sys;
+	return got;
+}
+
 ssize_t pwrite(int fd, const void *p, size_t n, off_t off)
 {
 	off_t back = lseek(fd, 0, SEEK_CUR);
 	if (fault_strikes(FAULT_PWRITE) || lseek(fd, off, SEEK_SET) < 0)
 		return -1;
 	ssize_t put = syscall(SYS_write, fd, p, fault_cut(FAULT_PWRITE, n));
+	int sys = errno;
 	lseek(fd, back, SEEK_SET);
+	errno = sys;
 	return put;
 }
 
