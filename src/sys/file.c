@@ -154,7 +154,8 @@ void sys_file_close(struct sys_file *f)
 		close(f->direct_fd);
 	if (f->fd >= 0)
 		close(f->fd);
-	*f = CLOSED;
+	f->fd = f->direct_fd = -1;
+	f->map = (tn_view){ NULL, 0 };
 }
 
 bool sys_file_exists(const char *path)

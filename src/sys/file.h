@@ -15,7 +15,8 @@ struct sys_file {
 /* Opens a regular file read-only. A directory, FIFO, socket or device is refused in words (USAGE), never
  * waited for. An empty file is not mapped and not an error. */
 tn_code sys_file_open(struct sys_file *f, const char *path, tn_io io, tn_error *err);
-void    sys_file_close(struct sys_file *f); /* harmless on a closed one */
+/* Harmless on a closed one. Size and identity can be asked for afterwards. */
+void    sys_file_close(struct sys_file *f);
 /* Exactly n bytes at off: TRUNCATED when the file ends before (it may have shrunk), IO when the system fails.
  * Any thread. direct asks for the way past the page cache. */
 tn_code sys_file_read(const struct sys_file *f, uint64_t off, void *buf, size_t n, bool direct, tn_error *err);

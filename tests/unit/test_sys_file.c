@@ -117,6 +117,9 @@ static void maps(void **state)
 	assert_memory_equal(f.map.ptr, big, BIG);
 	sys_file_close(&f);
 	assert_null(f.map.ptr);
+	assert_int_equal(f.fd, -1);
+	assert_int_equal(f.ino, st.st_ino); /* who it was is still known */
+	assert_int_equal(f.size, BIG);
 }
 
 static void reads_every_way(void **state)
