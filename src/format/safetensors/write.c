@@ -329,15 +329,15 @@ static void put_metadata(const struct writing *w, struct buf *out)
 }
 
 /* The text may have come out of an envelope, so it is not put into a header unseen. */
-static bool is_json(tn_view text)
+static bool is_json(const struct writing *w, tn_view text)
 {
-	const struct json_options opt = { .max_depth = HEADER_DEPTH - ENTRY_DEPTH, .what = "member" };
+	const struct json_options opt = { .max_depth = HEADER_DEPTH - ENTRY_DEPTH, .what = SAFETENSORS ": member" };
 	struct json_doc *doc;
-	tn_error ignored = { .code = TN_OK };
-	if (json_parse(&doc, text, &opt, &ignored) != TN_OK)
-		return false;
+	tn_error err = { .code = TN_OK };
+	if (json_parse(&doc, text, &opt, &err) == TN_E_NOMEM)
+		*w->job->err = err;
 	json_free(doc);
-	return true;
+	return err.code == TN_OK;
 }
 
 static bool is_known_member(tn_view key)
@@ -353,7 +353,7 @@ static void put_unknown(const struct writing *w, const struct tensor *t, struct 
 	for (const struct tn_meta *x = own->as.kids.first; x != NULL; x = x->next) {
 		if (is_known_member(x->key))
 			continue;
-		if (w->job->keep_unknown && x->type == TN_META_STRING && utf8_ok(x->key) && is_json(x->as.s)) {
+		if (w->job->keep_unknown && x->type == TN_META_STRING && utf8_ok(x->key) && is_json(w, x->as.s)) {
 			buf_byte(out, ',');
 			json_put_string(out, x->key);
 			buf_byte(out, ':');
@@ -400,7 +400,7 @@ static bool put_text(struct writing *w, struct buf *out)
 		put_entry(w, &w->entries[i], at, out);
 	}
 	buf_byte(out, '}');
-	return true;
+	return w->job->err->code == TN_OK;
 }
 
 static uint64_t alignment(const struct writing *w)
