@@ -44,29 +44,35 @@ static void append(struct tn_report *r, tn_finding f)
 	r->n++;
 }
 
-/* The last finding of a full report says how many more there were. */
-static void count_left_out(struct tn_report *r)
+enum { SUMMARY = 64 }; /* room for any number */
+
+/* The last finding of a full report says how many more there were, as severely as the worst of them. */
+static void leave_out(struct tn_report *r, tn_severity severity, tn_code code)
 {
-	r->left_out++;
 	tn_finding *last = &r->list[r->n - 1];
-	char *text = (char *)(uintptr_t)last->text; /* made below with room for any number */
-	if (r->left_out == 1) {
-		text = arena_raw(&r->mem, 64, 1);
-		if (text == NULL) {
+	r->left_out++;
+	if (r->summary == NULL) {
+		r->summary = arena_raw(&r->mem, SUMMARY, 1);
+		if (r->summary == NULL) {
 			r->failed = true;
 			return;
 		}
-		*last = (tn_finding){ last->severity, last->code, TN_NO_OFFSET, NO_TENSOR, text };
+		*last = (tn_finding){ last->severity, last->code, TN_NO_OFFSET, NO_TENSOR, r->summary };
 	}
-	snprintf(text, 64, "%llu more findings are left out", (unsigned long long)r->left_out + 1);
+	if (severity > last->severity) {
+		last->severity = severity;
+		last->code = code;
+	}
+	/* its place was another finding's, which is left out too */
+	snprintf(r->summary, SUMMARY, "%llu more findings are left out", (unsigned long long)r->left_out + 1);
 }
 
 void report_add(struct tn_report *r, tn_severity severity, tn_code code, uint64_t offset, tn_view tensor,
                 const char *fmt, ...)
 {
 	r->of[severity]++;
-	if (r->n >= REPORT_MAX && r->n > 0) {
-		count_left_out(r);
+	if (r->n >= REPORT_MAX) {
+		leave_out(r, severity, code);
 		return;
 	}
 	char text[sizeof ((tn_error *)0)->msg];
@@ -75,18 +81,29 @@ void report_add(struct tn_report *r, tn_severity severity, tn_code code, uint64_
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	tn_view name = NO_TENSOR;
-	if (tensor.ptr != NULL)
+	if (tensor.ptr != NULL) {
 		name = arena_copy(&r->mem, tensor);
+		r->failed = r->failed || name.ptr == NULL;
+	}
 	tn_view copy = arena_copy(&r->mem, tn_text(text));
 	append(r, (tn_finding){ severity, code, offset, name, (const char *)copy.ptr });
 }
 
 void report_copy(struct tn_report *r, const struct tn_report *from)
 {
+	size_t of[3];
+	for (size_t s = 0; s < 3; s++)
+		of[s] = r->of[s] + from->of[s];
 	for (size_t i = 0; i < from->n; i++) {
 		const tn_finding *f = &from->list[i];
 		report_add(r, f->severity, f->code, f->offset, f->tensor, "%s", f->text);
 	}
+	if (from->left_out != 0 && r->n >= REPORT_MAX) {
+		/* the copied summary stands for all of them, and is counted as one of them */
+		r->left_out += from->left_out - 1;
+		leave_out(r, TN_NOTE, TN_OK);
+	}
+	memcpy(r->of, of, sizeof of);
 	r->failed = r->failed || from->failed;
 }
 

@@ -14,6 +14,7 @@ struct tn_report {
 	size_t       n, cap;
 	size_t       of[3];     /* by severity, those left out included */
 	uint64_t     left_out;
+	char        *summary;   /* the last finding's text once some are left out */
 	bool         failed;    /* memory ran out: the report is incomplete */
 };
 
@@ -22,7 +23,7 @@ void report_fini(struct tn_report *r);
 /* A finding about the whole file: tensor is the empty view with ptr NULL. */
 void report_add(struct tn_report *r, tn_severity severity, tn_code code, uint64_t offset, tn_view tensor,
                 const char *fmt, ...) PRINTF_LIKE(6, 7);
-/* Copies every finding of from. */
+/* Copies every finding of from, and the number of those that it left out. */
 void report_copy(struct tn_report *r, const struct tn_report *from);
 /* The first finding of this code; NULL when there is none. */
 const tn_finding *report_first(const struct tn_report *r, tn_code code);
