@@ -19,7 +19,7 @@ static tn_code refuse_losses(struct save *s)
 		return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%s (and %zu more losses)", f->text,
 		               s->report->of[TN_ERROR] - 1);
 	}
-	return TN_OK;
+	return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%zu losses", s->report->of[TN_ERROR]);
 }
 
 tn_code save_begin(struct save *s)
