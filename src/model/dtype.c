@@ -66,19 +66,15 @@ static tn_code overflow(tn_error *err)
 	return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "shape overflows 64 bits");
 }
 
+/* Eight elements take as many bytes as one takes bits: counted so, no product is larger than the size. */
 static tn_code plain_bytes(const struct dtype_info *info, uint64_t elements, uint64_t *out, tn_error *err)
 {
-	uint64_t bits;
-	if (!mul_u64(elements, info->bits, &bits)) {
-		/* whole-byte types reach 8 times further when counted in bytes */
-		if (info->bits % 8 != 0 || !mul_u64(elements, info->bits / 8u, out))
-			return overflow(err);
-		return TN_OK;
-	}
-	if (bits % 8 != 0)
+	uint64_t bytes, rest = elements % 8 * info->bits;
+	if (rest % 8 != 0)
 		return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "%llu elements of %u bits fill no whole bytes",
 		               (unsigned long long)elements, info->bits);
-	*out = bits / 8;
+	if (!mul_u64(elements / 8, info->bits, &bytes) || !add_u64(bytes, rest / 8, out))
+		return overflow(err);
 	return TN_OK;
 }
 
