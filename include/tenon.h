@@ -456,7 +456,7 @@ TN_API TN_CHECK tn_code tn_put_f32   (tn_writer *writer, tn_meta *container, tn_
 TN_API TN_CHECK tn_code tn_put_f64   (tn_writer *writer, tn_meta *container, tn_view key, double value, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_bool  (tn_writer *writer, tn_meta *container, tn_view key, bool value, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_null  (tn_writer *writer, tn_meta *container, tn_view key, tn_error *err);
-/* *out is the new, empty map or array. */
+/* *out is the new, empty map or array. They nest at most 100 deep: USAGE. */
 TN_API TN_CHECK tn_code tn_put_map   (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_array (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 

@@ -119,10 +119,14 @@ tn_code tn_put_null(tn_writer *w, tn_meta *to, tn_view key, tn_error *err)
 
 static tn_code put_container(tn_writer *w, tn_meta *to, tn_view key, tn_meta_type type, tn_meta **out, tn_error *err)
 {
+	if (to != NULL && to->depth == META_DEPTH)
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "metadata nests deeper than %d", META_DEPTH);
 	struct tn_meta *node = meta_new(&w->mem, type);
-	if (put(w, to, key, node, err) == TN_OK)
-		*out = node;
-	return err->code;
+	if (put(w, to, key, node, err) != TN_OK)
+		return err->code;
+	node->depth = (uint8_t)(to->depth + 1);
+	*out = node;
+	return TN_OK;
 }
 
 tn_code tn_put_map(tn_writer *w, tn_meta *to, tn_view key, tn_meta **out, tn_error *err)

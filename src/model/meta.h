@@ -14,6 +14,9 @@ struct meta_raw {
 	bool           big_endian;
 };
 
+/* Containers inside each other: what builds a tree keeps to it, so that what walks one may recurse. */
+enum { META_DEPTH = 100 };
+
 /* The iterator builds items in the caller's tn_meta_iter, whose declared type is another one. */
 #if defined(__GNUC__)
 #  define META_ALIAS __attribute__((may_alias))
@@ -25,6 +28,7 @@ struct META_ALIAS tn_meta {
 	uint8_t  type;     /* tn_meta_type */
 	uint8_t  width;    /* bits, 0 unknown */
 	bool     is_raw;   /* ARRAY: items are in raw, not in kids */
+	uint8_t  depth;    /* of a container in a writer: how many it stands in */
 	tn_view  key;
 	struct tn_meta *next;
 	union {
