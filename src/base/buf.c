@@ -40,7 +40,8 @@ uint8_t *buf_room(struct buf *b, size_t n)
 		return NULL;
 	if (b->ptr != NULL && n <= b->cap - b->len)
 		return b->ptr + b->len;
-	if (n > SIZE_MAX - b->len || (b->budget != 0 && b->len + n > b->budget) || !grow(b, b->len + n)) {
+	b->over = n > SIZE_MAX - b->len || (b->budget != 0 && b->len + n > b->budget);
+	if (b->over || !grow(b, b->len + n)) {
 		b->failed = true;
 		return NULL;
 	}
@@ -88,7 +89,11 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 
 tn_view buf_done(struct buf *b, struct arena *a)
 {
-	tn_view v = b->failed ? (tn_view){ NULL, 0 } : arena_copy(a, buf_bytes(b));
+	tn_view v = { NULL, 0 };
+	if (b->failed)
+		a->over = b->over;
+	else
+		v = arena_copy(a, buf_bytes(b));
 	buf_fini(b);
 	return v;
 }

@@ -9,6 +9,7 @@ struct buf {
 	uint8_t *ptr;
 	size_t   len, cap;
 	bool     failed; /* out of memory, or past the budget; contents are then incomplete */
+	bool     over;   /* the budget said no, not the machine */
 	uint64_t budget; /* 0: none */
 };
 
@@ -23,7 +24,7 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Makes room for n more bytes and returns where they go; commit with b->len += n. NULL on failure. */
 uint8_t *buf_room(struct buf *b, size_t n);
 static inline tn_view buf_bytes(const struct buf *b) { return (tn_view){ b->ptr, b->len }; }
-/* Copies the contents into an arena and frees the buffer; ptr is NULL on failure. */
+/* Copies the contents into an arena and frees the buffer; ptr is NULL on failure, which arena_err then tells. */
 tn_view buf_done(struct buf *b, struct arena *a);
 
 #endif
