@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -223,10 +224,22 @@ static bool float_bits(const struct json_val *v, uint64_t *out)
 	return true;
 }
 
+/* A float of 32 bits is kept widened. A spelling that stands for no such float, like 0.1, is rounded to one. */
+static bool narrow(uint64_t *bits)
+{
+	double v = f64_of(*bits);
+	if (isnan(v))
+		return (*bits & ((UINT64_C(1) << 29) - 1)) == 0;
+	if (isfinite(v) && fabs(v) > (double)FLT_MAX)
+		return false;
+	*bits = f64_bits((double)(float)v);
+	return true;
+}
+
 static struct tn_meta *get_float(struct reading *in, const struct json_val *v, unsigned width)
 {
 	uint64_t bits;
-	if (!float_bits(v, &bits))
+	if (!float_bits(v, &bits) || (width == 32 && !narrow(&bits)))
 		return NULL;
 	struct tn_meta *node = made(in, TN_META_FLOAT, width);
 	if (node != NULL)
@@ -294,7 +307,7 @@ static struct tn_meta *get_object(struct reading *in, const struct json_val *v)
 {
 	struct json_iter it = json_items(v);
 	if (json_next(&it) && view_starts(it.key, "$"))
-		return get_tagged(in, it.key, it.val);
+		return json_count(v) == 1 ? get_tagged(in, it.key, it.val) : NULL;
 	return get_map(in, v);
 }
 
