@@ -16,7 +16,7 @@ struct apply {
 	struct arena     *mem;
 	struct tn_report *r;
 	struct strmap     tensors;  /* made when first needed */
-	bool              have_tensors;
+	bool             *told;     /* which tensors were spoken of; NULL until tensors is made */
 	struct tn_meta  **nodes;    /* the root metadata as the container shows it */
 	uint64_t          n_nodes;
 	struct strmap     keys;     /* over nodes */
@@ -25,6 +25,9 @@ struct apply {
 
 /* Subtrees of formats: more than there can be formats are noise. */
 enum { MAX_NATIVE = 64 };
+
+/* A map may take two levels in typed JSON; the members around a value take a few more. */
+enum { VERSION = 1, MAX_DEPTH = 2 * META_DEPTH + 8 };
 
 static void stale(struct apply *ap, tn_view tensor, const char *what, tn_view key)
 {
@@ -78,22 +81,39 @@ static void become(struct tn_meta *node, const struct tn_meta *value)
 	node->key = key;
 }
 
-/* The file's plain text decides whether the typed value is still the one that was written. */
+static bool same_scalar(const struct tn_meta *a, const struct tn_meta *b)
+{
+	switch ((tn_meta_type)a->type) {
+	case TN_META_BOOL:  return a->as.b == b->as.b;
+	case TN_META_INT:   return a->as.i == b->as.i;
+	case TN_META_UINT:  return a->as.u == b->as.u;
+	case TN_META_FLOAT: return a->as.f_bits == b->as.f_bits;
+	default:            return false;
+	}
+}
+
+/* The file's plain text decides whether the typed value is still the one that was written; where the container has
+ * numbers and bools of its own and lacks their widths only, it is the number. */
+static bool still_says(struct apply *ap, const struct tn_meta *shown, const struct tn_meta *value)
+{
+	if (shown->type != TN_META_STRING)
+		return shown->type == value->type && same_scalar(shown, value);
+	tn_view text = envelope_plain(ap->mem, value);
+	ap->nomem = ap->nomem || text.ptr == NULL;
+	return text.ptr != NULL && view_eq(text, shown->as.s);
+}
+
 static void restore_value(struct apply *ap, tn_view key, const struct json_val *v)
 {
 	struct tn_meta *shown = node_named(ap, key);
 	struct tn_meta *value = typed(ap, v);
-	if (shown == NULL || value == NULL || shown->type != TN_META_STRING) {
-		if (!ap->nomem)
-			stale(ap, NO_TENSOR, "metadata", key);
+	if (ap->nomem)
 		return;
-	}
-	tn_view text = envelope_plain(ap->mem, value);
-	if (text.ptr == NULL)
-		ap->nomem = true;
-	else if (view_eq(text, shown->as.s))
+	if (shown == NULL || value == NULL)
+		stale(ap, NO_TENSOR, "metadata", key);
+	else if (still_says(ap, shown, value))
 		become(shown, value);
-	else
+	else if (!ap->nomem)
 		report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
 		           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
 }
@@ -135,15 +155,16 @@ static void restore_metadata_order(struct apply *ap, const struct json_val *v)
 static bool index_tensors(struct apply *ap)
 {
 	uint64_t other;
-	if (ap->have_tensors)
+	if (ap->told != NULL)
 		return true;
 	if (!strmap_init(&ap->tensors, ap->mem, ap->m->n))
 		return false;
 	for (uint64_t i = 0; i < ap->m->n; i++)
 		strmap_add(&ap->tensors, model_name_at, ap->m, i, &other);
-	return ap->have_tensors = true;
+	return (ap->told = ARENA_NEW(ap->mem, ap->m->n, bool)) != NULL;
 }
 
+/* The tensor of that name, once: extras merged over and over would cost the square of their number. */
 static struct tensor *tensor_named(struct apply *ap, tn_view name)
 {
 	uint64_t i;
@@ -151,7 +172,10 @@ static struct tensor *tensor_named(struct apply *ap, tn_view name)
 		ap->nomem = true;
 		return NULL;
 	}
-	return strmap_find(&ap->tensors, model_name_at, ap->m, name, &i) ? &ap->m->tensors[i] : NULL;
+	if (!strmap_find(&ap->tensors, model_name_at, ap->m, name, &i) || ap->told[i])
+		return NULL;
+	ap->told[i] = true;
+	return &ap->m->tensors[i];
 }
 
 static bool read_shape(struct apply *ap, const struct json_val *v, struct tensor *t)
@@ -182,7 +206,7 @@ static bool read_dtype(const struct json_val *v, tn_dtype *out)
 		return false;
 	copy_bytes(name, json_string(v).ptr, json_string(v).len);
 	name[json_string(v).len] = '\0';
-	return tn_dtype_named(name, out);
+	return strlen(name) == json_string(v).len && tn_dtype_named(name, out);
 }
 
 /* The types that may stand in for one that the container lacks, in the same shape. */
@@ -219,9 +243,15 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 
 static void merge_extras(struct apply *ap, struct tensor *t, const struct json_val *v)
 {
-	struct tn_meta *from = typed(ap, v), *to = tensor_extras(ap->mem, t);
-	if (from == NULL || to == NULL || from->type != TN_META_MAP) {
-		ap->nomem = ap->nomem || to == NULL;
+	struct tn_meta *from = typed(ap, v);
+	if (from == NULL || from->type != TN_META_MAP) {
+		if (!ap->nomem)
+			stale(ap, t->name, "the extras of", t->name);
+		return;
+	}
+	struct tn_meta *to = tensor_extras(ap->mem, t);
+	if (to == NULL) {
+		ap->nomem = true;
 		return;
 	}
 	/* what the container shows itself, a key or two, counts more */
@@ -304,9 +334,11 @@ static void restore_native(struct apply *ap, const struct json_val *v)
 		struct tn_meta *subtree = typed(ap, it.val);
 		tn_view key = arena_copy(ap->mem, it.key);
 		ap->nomem = ap->nomem || key.ptr == NULL;
-		if (subtree == NULL || key.ptr == NULL)
-			continue;
-		if (meta_find(ap->m->native, key) == NULL)
+		if (ap->nomem)
+			return;
+		if (subtree == NULL || subtree->type != TN_META_MAP)
+			stale(ap, NO_TENSOR, "native", key);
+		else if (meta_find(ap->m->native, key) == NULL)
 			meta_append(ap->m->native, key, subtree);
 	}
 }
@@ -342,10 +374,11 @@ static bool is_envelope(struct apply *ap, const struct json_val *root)
 	const struct json_val *version = json_find(root, "tenon");
 	if (json_type(root) != JSON_OBJECT || version == NULL || json_type(version) != JSON_UINT)
 		return false;
-	if (json_uint(version) == 1)
+	if (json_uint(version) == VERSION)
 		return true;
 	report_add(ap->r, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, NO_TENSOR,
-	           "envelope: version %llu is newer than this program and is left alone", (unsigned long long)json_uint(version));
+	           "envelope: version %llu is not known to this program and is left alone",
+	           (unsigned long long)json_uint(version));
 	return false;
 }
 
@@ -353,13 +386,15 @@ tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct 
                        tn_error *err)
 {
 	struct apply ap = { .m = m, .mem = mem, .r = r };
-	struct json_options opt = { .max_depth = 128, .budget = mem->budget, .what = "envelope" };
+	struct json_options opt = { .max_depth = MAX_DEPTH, .budget = mem->budget, .what = "envelope" };
 	struct json_doc *doc;
 	tn_error why = { .code = TN_OK };
 	*applied = false;
 	tn_code code = json_parse(&doc, text, &opt, &why);
 	if (code == TN_E_NOMEM)
 		return err_set(err, code, TN_NO_OFFSET, "%s", why.msg);
+	if (code != TN_OK)
+		report_add(r, TN_WARNING, code, TN_NO_OFFSET, NO_TENSOR, "%s: it is left alone", why.msg);
 	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
 		*applied = true;
 		ap.nomem = !index_metadata(&ap);
