@@ -1,3 +1,4 @@
+/* path.c - what follows the dot of a path, and adding it where a format does. */
 #include "api/path.h"
 
 #include <string.h>

@@ -79,9 +79,8 @@ tn_code tn_read(const tn_file *f, size_t i, uint64_t offset, void *buf, size_t l
 	if (t == NULL)
 		return err->code;
 	if (!span_fits(offset, len, t->nbytes))
-		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "bytes %llu to %llu of tensor '%s', which has %llu",
-		               (unsigned long long)offset, (unsigned long long)offset + len, ESC(t->name),
-		               (unsigned long long)t->nbytes);
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%zu bytes from %llu of tensor '%s', which has %llu", len,
+		               (unsigned long long)offset, ESC(t->name), (unsigned long long)t->nbytes);
 	size_t unit = dtype_info(t->dtype)->swap;
 	if (needs_swap(t) && (offset % unit != 0 || len % unit != 0))
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "the range cuts an element of tensor '%s'", ESC(t->name));
