@@ -19,11 +19,14 @@ struct get {
 	int         as;
 };
 
+#define AT(field) offsetof(struct get, field)
 static const struct opt options[] = {
-	{ "output", 'o', OPT_TEXT, offsetof(struct get, output), "OUT", "write there; '-' insists on standard output" },
-	{ "as", 0, OPT_CHOICE, offsetof(struct get, as), "raw|npy|text", "raw bytes (default), a numpy file, numbers" },
-	{ "slice", 0, OPT_TEXT, offsetof(struct get, slice), "PARTS", "0:4,:,-1: a range or an index per dimension" },
-	{ "meta", 0, OPT_TEXT, offsetof(struct get, meta), "KEY", "one metadata value in place of a tensor" },
+	{ "output", 'o', OPT_TEXT, AT(output), "OUT",
+	  "write there; '-' insists on standard output" },
+	{ "as", 0, OPT_CHOICE, AT(as), "raw|npy|text",
+	  "raw bytes (default), a numpy file, numbers" },
+	{ "slice", 0, OPT_TEXT, AT(slice), "PARTS", "0:4,:,-1: a range or an index per dimension" },
+	{ "meta", 0, OPT_TEXT, AT(meta), "KEY", "one metadata value in place of a tensor" },
 	OPT_END
 };
 
@@ -137,7 +140,8 @@ static void json_shape(struct json *j, const struct slice *s)
 }
 
 /* The head that both JSON documents share: of the values, and of the file written. */
-static void json_head(struct json *j, const struct cli *cli, const tn_tensor *x, const struct slice *s)
+static void json_head(struct json *j, const struct cli *cli, const tn_tensor *x,
+                      const struct slice *s)
 {
 	json_begin(j, stdout);
 	json_open(j, '{', JSON_LINES);
@@ -147,7 +151,8 @@ static void json_head(struct json *j, const struct cli *cli, const tn_tensor *x,
 	json_shape(j, s);
 }
 
-static enum status print_json(const struct cli *cli, const tn_file *file, size_t i, const struct slice *s)
+static enum status print_json(const struct cli *cli, const tn_file *file, size_t i,
+                              const struct slice *s)
 {
 	tn_tensor x = tn_tensor_at(file, i);
 	tn_error err = { 0 };
@@ -165,7 +170,8 @@ static enum status print_json(const struct cli *cli, const tn_file *file, size_t
 	return STATUS_YES;
 }
 
-static void report_written(const struct cli *cli, const struct get *o, const tn_tensor *x, const struct slice *s, int as)
+static void report_written(const struct cli *cli, const struct get *o, const tn_tensor *x,
+                           const struct slice *s, int as)
 {
 	static const char *const names[] = { "", "raw", "npy", "text" };
 	struct json j;
@@ -178,8 +184,8 @@ static void report_written(const struct cli *cli, const struct get *o, const tn_
 	json_end(&j);
 }
 
-static enum status write_tensor(const struct cli *cli, const struct get *o, const tn_file *file, size_t i,
-                                const struct slice *s, int as)
+static enum status write_tensor(const struct cli *cli, const struct get *o, const tn_file *file,
+                                size_t i, const struct slice *s, int as)
 {
 	tn_tensor x = tn_tensor_at(file, i);
 	tn_error err = { 0 };
@@ -220,20 +226,24 @@ static int form(const struct cli *cli, const struct get *o)
 }
 
 /* The whole of a tensor whose elements do not stand alone is a run of bytes. */
-static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x, int as, struct slice *s)
+static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x,
+                               int as, struct slice *s)
 {
 	size_t unit = value_size(x->dtype);
 	const char *dtype = tn_dtype_name(x->dtype);
 	struct text complaint = { 0 };
 	if (unit == 0 && (o->slice != NULL || as != AS_RAW))
-		return fail_with(cli, cli->args[0], TN_E_USAGE, "%s elements do not stand alone: only --as raw, without --slice",
+		return fail_with(cli, cli->args[0], TN_E_USAGE,
+		                 "%s elements do not stand alone: only --as raw, without --slice",
 		                 dtype);
 	if (as == AS_NPY && value_npy(x->dtype) == NULL)
-		return fail_with(cli, cli->args[0], TN_E_USAGE, "numpy has no type for %s: use --as raw or --as text", dtype);
+		return fail_with(cli, cli->args[0], TN_E_USAGE,
+		                 "numpy has no type for %s: use --as raw or --as text", dtype);
 	bool good = unit > 0 ? slice_parse(s, o->slice, x->rank, x->shape, unit, &complaint)
 	                     : slice_parse(s, NULL, 1, &x->nbytes, 1, &complaint);
-	enum status status = good ? STATUS_YES
-	                          : fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
+	enum status status = STATUS_YES;
+	if (!good)
+		status = fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
 	text_free(&complaint);
 	return status;
 }
@@ -258,14 +268,16 @@ static enum status get_tensor(const struct cli *cli, const struct get *o, const 
 static enum status check_usage(const struct cli *cli, const struct get *o)
 {
 	bool to_stdout = o->output == NULL || strcmp(o->output, "-") == 0;
-	if (o->meta != NULL && (cli->nargs > 1 || o->output != NULL || o->slice != NULL || o->as != AS_DEFAULT))
+	if (o->meta != NULL
+	    && (cli->nargs > 1 || o->output != NULL || o->slice != NULL || o->as != AS_DEFAULT))
 		return fail_usage(cli, "--meta stands alone: no TENSOR, no other option");
 	if (o->meta == NULL && cli->nargs < 2)
 		return fail_usage(cli, "expected FILE TENSOR, or --meta KEY");
 	if (cli->json && (o->output == NULL ? o->as != AS_DEFAULT : to_stdout))
 		return fail_usage(cli, "--json prints the values itself: give -o OUT for a file");
-	if (o->meta == NULL && !cli->json && o->output == NULL && form(cli, o) != AS_TEXT && isatty(STDOUT_FILENO))
-		return fail_usage(cli, "raw bytes do not belong on a terminal: --as text shows numbers, -o OUT writes a file");
+	bool bytes = o->meta == NULL && !cli->json && form(cli, o) != AS_TEXT;
+	if (bytes && o->output == NULL && isatty(STDOUT_FILENO))
+		return fail_usage(cli, "no bytes to a terminal: try --as text, -o OUT or -o -");
 	return STATUS_YES;
 }
 
@@ -284,8 +296,10 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_get = {
-	.name = "get", .args = "FILE TENSOR", .summary = "Write the bytes or values of one tensor, or a metadata value",
-	.details = "A slice has a part for each dimension: '2' one index, '0:4' a range, ':' all; negative numbers count\n"
-	           "from the end. An OUT that ends in .npy is written as a numpy file.\n",
+	.name = "get", .args = "FILE [TENSOR]",
+	.summary = "Write the bytes or values of one tensor, or a metadata value",
+	.details = "A slice has a part for each dimension: '2' one index, '0:4' a range, ':' all;\n"
+	           "negative numbers count from the end. An OUT that ends in .npy is written as\n"
+	           "a numpy file.\n",
 	.options = options, .size = sizeof(struct get), .least = 1, .most = 2, .run = run,
 };

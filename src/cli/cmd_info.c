@@ -80,7 +80,9 @@ static void print_facts(const char *path, const tn_file *file, uint64_t data)
 
 static void print_dtypes(const struct use uses[TN_DTYPES])
 {
-	static const struct column columns[] = { { "DTYPE", false }, { "TENSORS", true }, { "SIZE", true } };
+	static const struct column columns[] = {
+		{ "DTYPE", false }, { "TENSORS", true }, { "SIZE", true },
+	};
 	size_t which[TN_DTYPES], n = order(uses, which);
 	struct table t;
 	if (n == 0)
@@ -119,7 +121,8 @@ static void json_dtypes(struct json *j, const struct use uses[TN_DTYPES])
 	json_close(j);
 }
 
-static void print_json(const char *path, const tn_file *file, const struct use uses[TN_DTYPES], uint64_t data)
+static void print_json(const char *path, const tn_file *file, const struct use uses[TN_DTYPES],
+                       uint64_t data)
 {
 	struct json j;
 	json_begin(&j, stdout);
@@ -165,7 +168,8 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_info = {
-	.name = "info", .args = "FILE", .summary = "Tell what a file is: format, metadata, dtypes, sizes",
+	.name = "info", .args = "FILE",
+	.summary = "Tell what a file is: format, metadata, dtypes, sizes",
 	.details = "Long values are shortened; -v shows them whole.\n",
 	.options = NULL, .least = 1, .most = 1, .run = run,
 };

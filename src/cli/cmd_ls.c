@@ -17,11 +17,12 @@ struct ls {
 	uint64_t        limit;
 };
 
+#define AT(field) offsetof(struct ls, field)
 static const struct opt options[] = {
-	{ "filter", 0, OPT_LIST, offsetof(struct ls, filter), "GLOB", "only names that match; may be repeated" },
-	{ "sort", 0, OPT_CHOICE, offsetof(struct ls, sort), "name|size|offset", "instead of the order of the file" },
-	{ "tree", 0, OPT_FLAG, offsetof(struct ls, tree), NULL, "group names at dots and slashes" },
-	{ "limit", 0, OPT_COUNT, offsetof(struct ls, limit), "N", "the first N only" },
+	{ "filter", 0, OPT_LIST, AT(filter), "GLOB", "only names that match; may be repeated" },
+	{ "sort", 0, OPT_CHOICE, AT(sort), "name|size|offset", "instead of the order of the file" },
+	{ "tree", 0, OPT_FLAG, AT(tree), NULL, "group names at dots and slashes" },
+	{ "limit", 0, OPT_COUNT, AT(limit), "N", "the first N only" },
 	OPT_END
 };
 
@@ -46,7 +47,9 @@ static int by_offset(const void *a, const void *b)
 
 static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 {
-	static int (*const orders[])(const void *, const void *) = { NULL, by_name, by_size, by_offset };
+	static int (*const orders[])(const void *, const void *) = {
+		NULL, by_name, by_size, by_offset,
+	};
 	size_t count = tn_tensor_count(file);
 	tn_tensor *list = grab(count * sizeof *list);
 	*n = 0;
@@ -65,7 +68,8 @@ static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 static void print_table(const tn_tensor *list, size_t n)
 {
 	static const struct column columns[] = {
-		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true }, { "OFFSET", true },
+		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true },
+		{ "OFFSET", true },
 	};
 	struct table t;
 	table_init(&t, columns, 5);
@@ -170,7 +174,8 @@ static enum status run(const struct cli *cli, const void *own)
 
 const struct command cmd_ls = {
 	.name = "ls", .args = "FILE", .summary = "List the tensors of a file",
-	.details = "In a GLOB '*' stands for any characters, dots too, '?' for one, [a-z] for one of a set.\n"
+	.details = "In a GLOB '*' stands for any characters, dots too, '?' for one, [a-z] for one\n"
+	           "of a set.\n"
 	           "SIZE and OFFSET tell where the bytes lie in the file.\n",
 	.options = options, .size = sizeof(struct ls), .least = 1, .most = 1, .run = run,
 };

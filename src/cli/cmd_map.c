@@ -22,7 +22,8 @@ static void text_owner(struct text *t, const tn_file *file, const tn_region *r)
 static void print_table(const tn_file *file, const tn_map *map)
 {
 	static const struct column columns[] = {
-		{ "OFFSET", true }, { "END", true }, { "SIZE", true }, { "KIND", false }, { "OWNER", false },
+		{ "OFFSET", true }, { "END", true }, { "SIZE", true }, { "KIND", false },
+		{ "OWNER", false },
 	};
 	struct table t;
 	table_init(&t, columns, 5);
@@ -91,7 +92,7 @@ static enum status run(const struct cli *cli, const void *own)
 
 const struct command cmd_map = {
 	.name = "map", .args = "FILE", .summary = "Show who owns which bytes, gaps included",
-	.details = "Kinds: header, index, tensor, padding (the format asks for it), gap (nothing claims it), trailing (after\n"
-	           "the end of the model), footer.\n",
+	.details = "Kinds: header, index, tensor, padding (the format asks for it), gap (nothing\n"
+	           "claims it), trailing (after the end of the model), footer.\n",
 	.options = NULL, .least = 1, .most = 1, .run = run,
 };

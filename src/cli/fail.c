@@ -26,9 +26,12 @@ static enum status status_of(tn_code code)
 
 static void text_place(struct text *t, tn_code code, uint64_t offset)
 {
-	text_fmt(t, " (%s", tn_code_name(code));
-	if (offset != TN_NO_OFFSET)
-		text_fmt(t, " at byte %" PRIu64, offset);
+	bool named = code != TN_OK, placed = offset != TN_NO_OFFSET; /* notes have no code */
+	if (!named && !placed)
+		return;
+	text_fmt(t, " (%s%s", named ? tn_code_name(code) : "", named && placed ? " " : "");
+	if (placed)
+		text_fmt(t, "at byte %" PRIu64, offset);
 	text_str(t, ")");
 }
 
@@ -75,7 +78,8 @@ static void json_failure(const char *file, const tn_error *err, const tn_report 
 	json_end(&j);
 }
 
-enum status fail_findings(const struct cli *cli, const char *file, const tn_error *err, const tn_report *report)
+enum status fail_findings(const struct cli *cli, const char *file, const tn_error *err,
+                          const tn_report *report)
 {
 	if (cli->json) {
 		json_failure(file, err, report);
@@ -100,7 +104,7 @@ static void error_list(tn_error *err, tn_code code, const char *fmt, va_list ap)
 	struct text t = { 0 };
 	*err = (tn_error){ .code = code, .offset = TN_NO_OFFSET };
 	vsnprintf(raw, sizeof raw, fmt, ap);
-	text_clip(&t, tn_text(raw), sizeof raw / 4);
+	text_clip(&t, tn_text(raw), 160);
 	snprintf(err->msg, sizeof err->msg, "%s", text_is(&t));
 	text_free(&t);
 }
@@ -130,8 +134,10 @@ enum status fail_usage(const struct cli *cli, const char *fmt, ...)
 	if (cli->json)
 		return fail(cli, NULL, &err);
 	const char *name = cli->command != NULL ? cli->command->name : NULL;
-	fprintf(stderr, "tenon: %s%s%s\n", name != NULL ? name : "", name != NULL ? ": " : "", err.msg);
-	fprintf(stderr, "try 'tenon help%s%s'\n", name != NULL ? " " : "", name != NULL ? name : "");
+	if (name != NULL)
+		fprintf(stderr, "tenon: %s: %s\ntry 'tenon help %s'\n", name, err.msg, name);
+	else
+		fprintf(stderr, "tenon: %s\ntry 'tenon help'\n", err.msg);
 	return STATUS_USAGE;
 }
 
@@ -157,8 +163,9 @@ void findings_print(const char *file, const tn_report *report, tn_severity least
 		struct text t = { 0 };
 		text_str(&t, "tenon: ");
 		text_escape(&t, tn_text(file));
-		text_fmt(&t, ": %s%s%s: %s", tint(stderr, severity_tint(f.severity)), tn_severity_name(f.severity),
-		         tint(stderr, TINT_NONE), f.text);
+		text_fmt(&t, ": %s%s", tint(stderr, severity_tint(f.severity)),
+		         tn_severity_name(f.severity));
+		text_fmt(&t, "%s: %s", tint(stderr, TINT_NONE), f.text);
 		text_place(&t, f.code, f.offset);
 		fprintf(stderr, "%s\n", text_is(&t));
 		text_free(&t);

@@ -51,7 +51,8 @@ static void print_string(FILE *to, tn_view v)
 		} else if (c == '\n' || c == '\t' || c == '\r') {
 			fputs(c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r", to);
 		} else if (c >= 0x10000 && text_unsafe(c)) {
-			fprintf(to, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+			fprintf(to, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (c >> 10),
+			        0xdc00 + (c & 0x3ff));
 		} else if (text_unsafe(c)) {
 			fprintf(to, "\\u%04" PRIx32, c);
 		} else {

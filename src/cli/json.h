@@ -31,7 +31,8 @@ void json_null(struct json *j);
 void json_bool(struct json *j, bool v);
 void json_uint(struct json *j, uint64_t v);
 void json_int(struct json *j, int64_t v);
-/* A number or a word (true, false) as text; what is no finite number becomes a string: "NaN", "-Infinity". */
+/* A number or a word (true, false) as text; what is no finite number becomes a string: "NaN",
+ * "-Infinity". */
 void json_number(struct json *j, const struct text *t);
 void json_f64(struct json *j, double v);
 void json_f32(struct json *j, float v);

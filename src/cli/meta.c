@@ -119,9 +119,9 @@ void meta_text(struct text *t, const tn_meta *node, size_t columns)
 void meta_type(struct text *t, const tn_meta *node)
 {
 	static const char *const kinds[] = {
-		[TN_META_NULL] = "null", [TN_META_BOOL] = "bool", [TN_META_INT] = "int", [TN_META_UINT] = "uint",
-		[TN_META_FLOAT] = "float", [TN_META_STRING] = "string", [TN_META_BYTES] = "bytes",
-		[TN_META_ARRAY] = "array", [TN_META_MAP] = "map",
+		[TN_META_NULL] = "null",   [TN_META_BOOL] = "bool",     [TN_META_INT] = "int",
+		[TN_META_UINT] = "uint",   [TN_META_FLOAT] = "float",   [TN_META_STRING] = "string",
+		[TN_META_BYTES] = "bytes", [TN_META_ARRAY] = "array",   [TN_META_MAP] = "map",
 	};
 	tn_meta_type kind = tn_meta_kind(node);
 	unsigned width = tn_meta_width(node);
@@ -152,7 +152,9 @@ static void add_rows(struct table *rows, const tn_meta *map, unsigned depth, boo
 
 void meta_print(const tn_meta *map, bool whole)
 {
-	static const struct column columns[] = { { "KEY", false }, { "TYPE", false }, { "VALUE", false } };
+	static const struct column columns[] = {
+		{ "KEY", false }, { "TYPE", false }, { "VALUE", false },
+	};
 	struct table rows;
 	table_init(&rows, columns, 3);
 	add_rows(&rows, map, 0, whole);
