@@ -96,8 +96,10 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
 	if (select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK && set_metadata(opt, &mem, &model, err) == TN_OK) {
 		bool same = format == f->format;
+		tn_write_options write = opt->write;
+		write.carry = write.carry || (same && f->enveloped); /* what it holds was carried into it before */
 		struct save s = {
-			.format = format, .model = &model, .sources = sources, .options = &opt->write,
+			.format = format, .model = &model, .sources = sources, .options = &write,
 			.rewrite = same && !f->enveloped, .converted = !same, .report = out->report,
 			.err = err,
 		};
