@@ -70,17 +70,17 @@ static void print_json(const struct cli *cli, const tn_convert_options *how,
                        const tn_converted *done)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(cli->args[0]));
-	json_string(json_at(&j, "output"), tn_text(cli->args[1]));
-	json_string(json_at(&j, "format"), tn_text(how->format));
-	json_uint(json_at(&j, "size"), done->size);
-	json_uint(json_at(&j, "tensors"), done->tensors);
-	json_bool(json_at(&j, "dry_run"), how->dry_run);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+	js_string(js_at(&j, "output"), tn_text(cli->args[1]));
+	js_string(js_at(&j, "format"), tn_text(how->format));
+	js_uint(js_at(&j, "size"), done->size);
+	js_uint(js_at(&j, "tensors"), done->tensors);
+	js_bool(js_at(&j, "dry_run"), how->dry_run);
 	findings_json(&j, "findings", done->report);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 /* "out.bpk: burnpack, 23 tensors, 1.2 MiB (1,234,567 bytes)". */

@@ -38,7 +38,7 @@ static void print_value(const tn_meta *value)
 	tn_view string;
 	struct text t = { 0 };
 	if (!tn_meta_string(value, &string)) {
-		json_begin(&j, stdout);
+		js_begin(&j, stdout);
 		meta_json(&j, value);
 	} else if (isatty(STDOUT_FILENO)) {
 		text_escape(&t, string);
@@ -59,13 +59,13 @@ static enum status get_meta(const struct cli *cli, const tn_file *file, const ch
 		return STATUS_YES;
 	}
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(cli->args[0]));
-	json_string(json_at(&j, "key"), tn_text(key));
-	meta_json(json_at(&j, "value"), value);
-	json_close(&j);
-	json_end(&j);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+	js_string(js_at(&j, "key"), tn_text(key));
+	meta_json(js_at(&j, "value"), value);
+	js_close(&j);
+	js_end(&j);
 	return STATUS_YES;
 }
 
@@ -121,11 +121,11 @@ static tn_code take_json(void *ctx, uint8_t *bytes, size_t n, tn_error *err)
 		while (opens > 0 && t->index[opens - 1] == 0)
 			opens--;
 		for (uint32_t d = opens; d < rank; d++)
-			json_open(&t->json, '[', d + 1 < rank ? JSON_LINES : JSON_ONE_LINE);
+			js_open(&t->json, '[', d + 1 < rank ? JSON_LINES : JSON_ONE_LINE);
 		value_json(&t->json, t->dtype, bytes + i);
 		for (uint32_t d = rank; d-- > 0 && ++t->index[d] == shape[d]; ) {
 			t->index[d] = 0;
-			json_close(&t->json);
+			js_close(&t->json);
 		}
 	}
 	return written(t, err);
@@ -133,21 +133,21 @@ static tn_code take_json(void *ctx, uint8_t *bytes, size_t n, tn_error *err)
 
 static void json_shape(struct json *j, const struct slice *s)
 {
-	json_open(json_at(j, "shape"), '[', JSON_ONE_LINE);
+	js_open(js_at(j, "shape"), '[', JSON_ONE_LINE);
 	for (uint32_t d = 0; d < s->out_rank; d++)
-		json_uint(j, s->out_shape[d]);
-	json_close(j);
+		js_uint(j, s->out_shape[d]);
+	js_close(j);
 }
 
 /* The head that both JSON documents share: of the values, and of the file written. */
 static void json_head(struct json *j, const struct cli *cli, const tn_tensor *x,
                       const struct slice *s)
 {
-	json_begin(j, stdout);
-	json_open(j, '{', JSON_LINES);
-	json_string(json_at(j, "file"), tn_text(cli->args[0]));
-	json_string(json_at(j, "tensor"), x->name);
-	json_string(json_at(j, "dtype"), tn_text(tn_dtype_name(x->dtype)));
+	js_begin(j, stdout);
+	js_open(j, '{', JSON_LINES);
+	js_string(js_at(j, "file"), tn_text(cli->args[0]));
+	js_string(js_at(j, "tensor"), x->name);
+	js_string(js_at(j, "dtype"), tn_text(tn_dtype_name(x->dtype)));
 	json_shape(j, s);
 }
 
@@ -158,15 +158,15 @@ static enum status print_json(const struct cli *cli, const tn_file *file, size_t
 	tn_error err = { 0 };
 	struct taker t = { .to = stdout, .dtype = x.dtype, .unit = s->unit, .slice = s };
 	json_head(&t.json, cli, &x, s);
-	json_at(&t.json, "values");
+	js_at(&t.json, "values");
 	if (s->elements == 0) {
-		json_open(&t.json, '[', JSON_ONE_LINE);
-		json_close(&t.json);
+		js_open(&t.json, '[', JSON_ONE_LINE);
+		js_close(&t.json);
 	}
 	if (slice_read(s, file, i, take_json, &t, &err) != TN_OK)
 		return fail(cli, cli->args[0], &err);
-	json_close(&t.json);
-	json_end(&t.json);
+	js_close(&t.json);
+	js_end(&t.json);
 	return STATUS_YES;
 }
 
@@ -178,10 +178,10 @@ static void report_written(const struct cli *cli, const struct get *o, const tn_
 	if (!cli->json)
 		return;
 	json_head(&j, cli, x, s);
-	json_string(json_at(&j, "output"), tn_text(o->output));
-	json_string(json_at(&j, "as"), tn_text(names[as]));
-	json_close(&j);
-	json_end(&j);
+	js_string(js_at(&j, "output"), tn_text(o->output));
+	js_string(js_at(&j, "as"), tn_text(names[as]));
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status write_tensor(const struct cli *cli, const struct get *o, const tn_file *file,

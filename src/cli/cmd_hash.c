@@ -35,7 +35,7 @@ static void json_digest(struct json *j, const char *key, const tn_digest *digest
 {
 	char hex[DIGEST_HEX + 1];
 	tn_digest_text(digest, hex);
-	json_string(json_at(j, key), tn_text(hex));
+	js_string(js_at(j, key), tn_text(hex));
 }
 
 static void print_list(const tn_file *file, const tn_digest *digests, const tn_digest *total)
@@ -49,21 +49,21 @@ static void print_json(const char *path, const tn_file *file, const tn_digest *d
                        const tn_digest *total)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "algorithm"), tn_text("blake3"));
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "algorithm"), tn_text("blake3"));
 	json_digest(&j, "total", total);
-	json_open(json_at(&j, "tensors"), '[', JSON_LINES);
+	js_open(js_at(&j, "tensors"), '[', JSON_LINES);
 	for (size_t i = 0; i < tn_tensor_count(file); i++) {
-		json_open(&j, '{', JSON_ONE_LINE);
-		json_string(json_at(&j, "name"), tn_tensor_at(file, i).name);
+		js_open(&j, '{', JSON_ONE_LINE);
+		js_string(js_at(&j, "name"), tn_tensor_at(file, i).name);
 		json_digest(&j, "digest", &digests[i]);
-		json_close(&j);
+		js_close(&j);
 	}
-	json_close(&j);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 /* ---- Comparing ---- */
@@ -94,14 +94,14 @@ static void differ(struct comparison *c, const char *kind, tn_view name, const c
 		text_difference(c, kind, name);
 		return;
 	}
-	json_open(&c->json, '{', JSON_ONE_LINE);
-	json_string(json_at(&c->json, "name"), name);
-	json_string(json_at(&c->json, "kind"), tn_text(kind));
+	js_open(&c->json, '{', JSON_ONE_LINE);
+	js_string(js_at(&c->json, "name"), name);
+	js_string(js_at(&c->json, "kind"), tn_text(kind));
 	if (expected != NULL)
-		json_string(json_at(&c->json, "expected"), tn_text(expected));
+		js_string(js_at(&c->json, "expected"), tn_text(expected));
 	if (actual != NULL)
-		json_string(json_at(&c->json, "actual"), tn_text(actual));
-	json_close(&c->json);
+		js_string(js_at(&c->json, "actual"), tn_text(actual));
+	js_close(&c->json);
 }
 
 /* Both lists are sorted by name. */
@@ -191,20 +191,20 @@ static enum status check(const struct cli *cli, const char *path, const struct d
 {
 	struct comparison c = { .as_json = cli->json, .json_names = want->json };
 	if (c.as_json) {
-		json_begin(&c.json, stdout);
-		json_open(&c.json, '{', JSON_LINES);
-		json_string(json_at(&c.json, "file"), tn_text(cli->args[0]));
-		json_string(json_at(&c.json, "list"), tn_text(path));
-		json_string(json_at(&c.json, "algorithm"), tn_text("blake3"));
-		json_string(json_at(&c.json, "total"), tn_text(have->total));
-		json_open(json_at(&c.json, "differences"), '[', JSON_LINES);
+		js_begin(&c.json, stdout);
+		js_open(&c.json, '{', JSON_LINES);
+		js_string(js_at(&c.json, "file"), tn_text(cli->args[0]));
+		js_string(js_at(&c.json, "list"), tn_text(path));
+		js_string(js_at(&c.json, "algorithm"), tn_text("blake3"));
+		js_string(js_at(&c.json, "total"), tn_text(have->total));
+		js_open(js_at(&c.json, "differences"), '[', JSON_LINES);
 	}
 	compare(&c, want, have);
 	if (c.as_json) {
-		json_close(&c.json);
-		json_bool(json_at(&c.json, "ok"), c.differences == 0);
-		json_close(&c.json);
-		json_end(&c.json);
+		js_close(&c.json);
+		js_bool(js_at(&c.json, "ok"), c.differences == 0);
+		js_close(&c.json);
+		js_end(&c.json);
 	} else {
 		print_verdict(cli, path, &c);
 	}

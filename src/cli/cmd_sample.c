@@ -164,14 +164,14 @@ static void report(const struct cli *cli, const char *format, uint64_t size, siz
 	struct json j;
 	struct text t = { 0 };
 	if (cli->json) {
-		json_begin(&j, stdout);
-		json_open(&j, '{', JSON_LINES);
-		json_string(json_at(&j, "file"), tn_text(cli->args[0]));
-		json_string(json_at(&j, "format"), tn_text(format));
-		json_uint(json_at(&j, "size"), size);
-		json_uint(json_at(&j, "tensors"), tensors);
-		json_close(&j);
-		json_end(&j);
+		js_begin(&j, stdout);
+		js_open(&j, '{', JSON_LINES);
+		js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+		js_string(js_at(&j, "format"), tn_text(format));
+		js_uint(js_at(&j, "size"), size);
+		js_uint(js_at(&j, "tensors"), tensors);
+		js_close(&j);
+		js_end(&j);
 		return;
 	}
 	text_escape(&t, tn_text(cli->args[0]));

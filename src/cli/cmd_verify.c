@@ -80,14 +80,14 @@ static void print_verdict(const char *path, const tn_report *report)
 static void print_json(const char *path, const tn_file *file, const tn_report *report)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "format"), tn_text(tn_file_format(file)));
-	json_bool(json_at(&j, "ok"), tn_report_of(report, TN_ERROR) == 0);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_bool(js_at(&j, "ok"), tn_report_of(report, TN_ERROR) == 0);
 	findings_json(&j, "findings", report);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status verify(const struct cli *cli, const struct verify *o, const tn_file *file)

@@ -53,29 +53,29 @@ static void print_failure(const char *file, const tn_error *err)
 static void json_offset(struct json *j, uint64_t offset)
 {
 	if (offset == TN_NO_OFFSET)
-		json_null(json_at(j, "offset"));
+		js_null(js_at(j, "offset"));
 	else
-		json_uint(json_at(j, "offset"), offset);
+		js_uint(js_at(j, "offset"), offset);
 }
 
 static void json_failure(const char *file, const tn_error *err, const tn_report *report)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
 	if (file != NULL)
-		json_string(json_at(&j, "file"), tn_text(file));
+		js_string(js_at(&j, "file"), tn_text(file));
 	else
-		json_null(json_at(&j, "file"));
-	json_open(json_at(&j, "error"), '{', JSON_ONE_LINE);
-	json_string(json_at(&j, "code"), tn_text(tn_code_name(err->code)));
+		js_null(js_at(&j, "file"));
+	js_open(js_at(&j, "error"), '{', JSON_ONE_LINE);
+	js_string(js_at(&j, "code"), tn_text(tn_code_name(err->code)));
 	json_offset(&j, err->offset);
-	json_string(json_at(&j, "message"), tn_text(err->msg));
-	json_close(&j);
+	js_string(js_at(&j, "message"), tn_text(err->msg));
+	js_close(&j);
 	if (report != NULL)
 		findings_json(&j, "findings", report);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 enum status fail_findings(const struct cli *cli, const char *file, const tn_error *err,
@@ -174,25 +174,25 @@ void findings_print(const char *file, const tn_report *report, tn_severity least
 
 static void finding_json(struct json *j, const tn_finding *f)
 {
-	json_open(j, '{', JSON_ONE_LINE);
-	json_string(json_at(j, "severity"), tn_text(tn_severity_name(f->severity)));
-	json_string(json_at(j, "code"), tn_text(tn_code_name(f->code)));
+	js_open(j, '{', JSON_ONE_LINE);
+	js_string(js_at(j, "severity"), tn_text(tn_severity_name(f->severity)));
+	js_string(js_at(j, "code"), tn_text(tn_code_name(f->code)));
 	json_offset(j, f->offset);
 	if (f->tensor.ptr != NULL)
-		json_string(json_at(j, "tensor"), f->tensor);
+		js_string(js_at(j, "tensor"), f->tensor);
 	else
-		json_null(json_at(j, "tensor"));
-	json_string(json_at(j, "message"), tn_text(f->text));
-	json_close(j);
+		js_null(js_at(j, "tensor"));
+	js_string(js_at(j, "message"), tn_text(f->text));
+	js_close(j);
 }
 
 void findings_json(struct json *j, const char *key, const tn_report *report)
 {
 	size_t n = report != NULL ? tn_report_count(report) : 0;
-	json_open(json_at(j, key), '[', JSON_LINES);
+	js_open(js_at(j, key), '[', JSON_LINES);
 	for (size_t i = 0; i < n; i++) {
 		tn_finding f = tn_report_at(report, i);
 		finding_json(j, &f);
 	}
-	json_close(j);
+	js_close(j);
 }

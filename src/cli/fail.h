@@ -3,7 +3,7 @@
 #define CLI_FAIL_H
 
 #include "cli/cli.h"
-#include "cli/json.h"
+#include "cli/js.h"
 
 /* "tenon: FILE: MESSAGE (CODE at byte OFFSET)" on stderr, or the JSON document of a failure on
  * stdout. Returns the exit status that belongs to the code. */

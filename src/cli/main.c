@@ -34,7 +34,8 @@ static void print_overview(FILE *to)
 		fprintf(to, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "  %-8s  %s\n", "help", "Show this list, or the options of a command");
 	fprintf(to, "\n'tenon help COMMAND' tells more. FILE may be '-' for standard input.\n"
-	        "--json is for scripts. Exit status: 0 yes, 1 no, 2 usage, 3 not a readable model file, 4 system.\n");
+	        "--json is for scripts. Exit status: 0 yes, 1 no, 2 usage, 3 not a readable "
+	        "model file, 4 system.\n");
 }
 
 static int help(const char *name)

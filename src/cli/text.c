@@ -105,8 +105,7 @@ static bool in_ranges(const struct range *r, size_t n, uint32_t c)
 }
 #define IN(ranges, c) in_ranges((ranges), sizeof (ranges) / sizeof *(ranges), (c))
 
-/* Combining marks and joiners; East Asian wide letters and emoji. Near enough for aligned columns.
- * */
+/* Combining marks; East Asian wide letters and emoji. Near enough for aligned columns. */
 static const struct range combining[] = {
 	{ 0x300, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f },
 	{ 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f },
@@ -202,7 +201,7 @@ void text_clip(struct text *t, tn_view v, size_t columns)
 
 /* ---- Numbers ---- */
 
-void text_size(struct text *t, uint64_t bytes)
+void text_bytes(struct text *t, uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";
 	if (bytes < 1024) {
@@ -231,7 +230,7 @@ void text_count(struct text *t, uint64_t n)
 
 void text_exact_size(struct text *t, uint64_t bytes)
 {
-	text_size(t, bytes);
+	text_bytes(t, bytes);
 	if (bytes >= 1024) {
 		text_str(t, " (");
 		text_count(t, bytes);

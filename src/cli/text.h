@@ -32,7 +32,7 @@ void text_escape(struct text *t, tn_view v);
 /* The same, cut after some columns with "...". */
 void text_clip(struct text *t, tn_view v, size_t columns);
 /* 1536 as "1.5 KiB". */
-void text_size(struct text *t, uint64_t bytes);
+void text_bytes(struct text *t, uint64_t bytes);
 /* "1.0 MiB (1,044,776 bytes)". */
 void text_exact_size(struct text *t, uint64_t bytes);
 /* 1044776 as "1,044,776". */

@@ -97,7 +97,7 @@ static void leaf(struct tree *t, size_t i, size_t from, const char *branch)
 	text_escape(cell, (tn_view){ x->name.ptr + from, x->name.len - from });
 	text_dtype(table_cell(&t->rows), x);
 	text_shape(table_cell(&t->rows), x->rank, x->shape);
-	text_size(table_cell(&t->rows), x->stored);
+	text_bytes(table_cell(&t->rows), x->stored);
 }
 
 static void group(struct tree *t, size_t i, size_t end, size_t from, size_t to, const char *branch)
@@ -110,7 +110,7 @@ static void group(struct tree *t, size_t i, size_t end, size_t from, size_t to, 
 	text_escape(cell, (tn_view){ t->list[i].name.ptr + from, to - from - 1 });
 	table_cell(&t->rows);
 	text_plural(table_cell(&t->rows), end - i, "tensor");
-	text_size(table_cell(&t->rows), bytes);
+	text_bytes(table_cell(&t->rows), bytes);
 }
 
 /* The tensors i to end share from bytes of their names. */

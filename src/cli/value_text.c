@@ -133,15 +133,15 @@ void value_text(struct text *t, tn_dtype dtype, const uint8_t *p)
 void value_json(struct json *j, tn_dtype dtype, const uint8_t *p)
 {
 	if (values[dtype].kind == COMPLEX) {
-		json_open(j, '[', JSON_ONE_LINE);
-		json_f32(j, load_float(p));
-		json_f32(j, load_float(p + 4));
-		json_close(j);
+		js_open(j, '[', JSON_ONE_LINE);
+		js_f32(j, load_float(p));
+		js_f32(j, load_float(p + 4));
+		js_close(j);
 		return;
 	}
 	struct text t = { 0 };
 	value_text(&t, dtype, p);
-	json_number(j, &t);
+	js_number(j, &t);
 	text_free(&t);
 }
 

@@ -2,7 +2,7 @@
 #ifndef CLI_VALUE_TEXT_H
 #define CLI_VALUE_TEXT_H
 
-#include "cli/json.h"
+#include "cli/js.h"
 
 /* Bytes of one element, where elements are whole bytes that stand alone; 0 for packed and block
  * types. */
