@@ -39,9 +39,9 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
                               struct source **sources, tn_error *err)
 {
 	struct tensor *t = arena_raw(a, f->model.n, sizeof *t);
-	struct source *s = arena_raw(a, f->model.n, sizeof *s);
+	struct source *s = t != NULL ? arena_raw(a, f->model.n, sizeof *s) : NULL;
 	uint64_t n = 0;
-	if (t == NULL || s == NULL)
+	if (s == NULL)
 		return arena_err(a, err, "the tensor list");
 	for (uint64_t i = 0; i < f->model.n; i++) {
 		if (!keeps(opt, f, (size_t)i))
