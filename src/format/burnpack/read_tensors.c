@@ -87,7 +87,7 @@ static bool read_dtype(struct reading *r, struct descriptor *d)
 
 static uint64_t *take_dims(struct reading *r, uint64_t n)
 {
-	if (n > r->pool_left) {
+	if (r->pool == NULL || n > r->pool_left) {
 		uint64_t room = max_u64(n, POOL);
 		r->pool = arena_raw(r->job->mem, room, sizeof *r->pool);
 		if (r->pool == NULL) {
