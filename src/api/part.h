@@ -6,6 +6,7 @@
 
 struct part {
 	const char          *path;    /* as it was opened; NULL in memory */
+	uint64_t             shard;   /* which file of its set it is */
 	struct arena         mem;     /* this file's model */
 	struct sys_file      file;    /* fd of -1 when the bytes are in memory */
 	struct reader        reader;

@@ -68,16 +68,24 @@ static void watch(const struct input *in, const char *path)
 {
 	tn_view bytes;
 	const uint8_t *start = in->bytes;
-	if (start == NULL && tn_tensor_count(in->file) > 0
+	if (start == NULL && tn_tensor_count(in->file) > 0 && tn_tensor_at(in->file, 0).part == 0
 	    && tn_bytes(in->file, 0, &bytes, NULL) == TN_OK && bytes.len > 0)
 		start = bytes.ptr - tn_tensor_at(in->file, 0).offset;
-	signals_watch(path, start, tn_file_size(in->file));
+	signals_watch(path, start, tn_file_part_at(in->file, 0).size); /* of a set the first file alone */
+}
+
+const char *input_part(const tn_file *file, size_t part)
+{
+	const char *path = tn_file_part_at(file, part).path;
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	return slash != NULL ? slash + 1 : path;
 }
 
 enum status input_open(struct input *in, const struct cli *cli, const char *path)
 {
 	tn_error err = { 0 };
-	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from };
+	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from,
+	                            .single = cli->single };
 	if (cli->io > 0)
 		options.io = (tn_io)(cli->io - 1);
 	*in = (struct input){ 0 };

@@ -2,6 +2,7 @@
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
 
+#include "format/shards.h"
 #include "io/envelope.h"
 #include "io/plan.h"
 #include "model/check.h"
@@ -11,6 +12,7 @@ struct parse_job {
 	tn_view          file;    /* the first bytes of the file; the whole of it when mapped */
 	uint64_t         size;    /* of the whole file */
 	bool             in_memory; /* limits on files do not apply */
+	bool             mend;    /* faults that a rewrite mends without guessing are findings, not failures */
 	const tn_limits *limits;  /* as the caller gave them: 0 is the format's own */
 	struct arena    *mem;     /* everything the model needs comes from here */
 	struct model    *model;   /* initialised, empty */
@@ -73,6 +75,7 @@ struct format {
 	tn_code (*plan)(struct plan_job *job);     /* NULL: read-only */
 	/* Patches fixed-width head fields that depend on the data. NULL: none do. */
 	tn_code (*seal)(struct plan_job *job, struct sink *out);
+	const struct shard_rules *shards; /* NULL: a model is always one file */
 };
 
 extern const struct format *const formats[];
