@@ -353,7 +353,8 @@ typedef struct tn_work {
 /* ---- Checking ---------------------------------------------------------------------------- */
 
 typedef struct tn_verify_options {
-	bool    deep; /* read tensor data as well: digests, bool values, padding */
+	bool    deep;    /* read tensor data as well: digests, bool values, padding */
+	bool    no_sums; /* tn_verify_path: do not compare SHA-256 with what is known of it */
 	tn_work work;
 } tn_verify_options;
 
@@ -362,6 +363,18 @@ typedef struct tn_verify_options {
  * that the check was carried out; the file is good when the report has no TN_ERROR. */
 TN_API TN_CHECK tn_code tn_verify(const tn_file *file, const tn_verify_options *options,
                                   tn_report **out, tn_error *err);
+
+/* The same for what a path means, also where tn_open fails because of a part of it: a file of a set that
+ * is missing, damaged or of another set is a finding. Beyond the files it compares a set's index, its
+ * folder and the headers in all directions; and the SHA-256 of each file with the name of its blob in
+ * a Hugging Face cache, an LFS pointer beside it, or FILE.sha256. */
+typedef struct tn_verified {
+	const char *format; /* static storage */
+	uint64_t    files;  /* that could be opened */
+	tn_report  *report; /* to be freed with tn_report_free; NULL on failure */
+} tn_verified;
+TN_API TN_CHECK tn_code tn_verify_path(const char *path, const tn_open_options *open,
+                                       const tn_verify_options *options, tn_verified *out, tn_error *err);
 
 #define TN_DIGEST_LEN 32
 typedef struct tn_digest { uint8_t bytes[TN_DIGEST_LEN]; } tn_digest;

@@ -41,15 +41,6 @@ static tn_code open_set(tn_file *f, struct set *s, tn_error *err)
 	return code == TN_OK ? set_merge(f, s, s->opt, NULL, err) : code;
 }
 
-/* A shard of a format where any of them stands for all. *is is false for a model of one file. */
-static tn_code find_others(const tn_file *f, struct set *s, bool *is, tn_error *err)
-{
-	const struct shard_rules *rules = f->first.format->shards;
-	struct shard_place place;
-	*is = rules != NULL && rules->any_stands_for_all && rules->place(&f->first.model, &place) && place.n > 1;
-	return *is ? set_of_shard(s, &f->first, &place, err) : TN_OK;
-}
-
 static tn_code open_single(tn_file *f, const char *path, const tn_open_options *opt, tn_error *err)
 {
 	tn_code code = part_open(&f->first, path, opt, err);
@@ -63,7 +54,7 @@ static tn_code open_any(tn_file *f, struct set *s, const char *path, tn_error *e
 		return err->code;
 	if (is_set)
 		return open_set(f, s, err);
-	if (part_open(&f->first, path, s->opt, err) != TN_OK || find_others(f, s, &is_set, err) != TN_OK)
+	if (part_open(&f->first, path, s->opt, err) != TN_OK || set_of_any(s, &f->first, &is_set, err) != TN_OK)
 		return err->code;
 	if (!is_set)
 		return set_merge(f, NULL, s->opt, NULL, err);

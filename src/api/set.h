@@ -23,14 +23,16 @@ struct set {
 
 /* What path means: true in *found for a folder and for an index; false for any other file, which is to be opened. */
 tn_code set_find(struct set *s, const char *path, bool *found, tn_error *err);
-/* The set of a shard, by the numbers in its name. */
-tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard_place *place, tn_error *err);
 /* A folder for what it holds, whatever an index in it says. */
 tn_code set_of_folder(struct set *s, const char *folder, tn_error *err);
 /* The text of a small file, in the arena. */
 tn_code set_read_file(const char *path, struct arena *mem, tn_view *out, tn_error *err);
 /* All files of the folder that have an extension of the format. */
 tn_code set_list(const struct set *s, const struct format *format, struct sys_names *out, tn_error *err);
+
+/* The set of a shard, by the numbers in its name, where its format says that any shard stands for all. *is is false for
+ * every other part. */
+tn_code set_of_any(struct set *s, const struct part *p, bool *is, tn_error *err);
 
 /* ---- Paths (set_path.c) ---- */
 
@@ -47,8 +49,15 @@ const char *set_join(const struct set *s, const char *name);
 /* Opens the parts. Given a report, what fails goes there, each with the name of its file, and the others are opened all
  * the same; only NOMEM fails then. */
 tn_code set_open(tn_file *f, struct set *s, struct tn_report *lenient, tn_error *err);
+/* Whether the files have all numbers of their series: the first gap fails, or all are reported. */
+tn_code set_gaps(const struct set *s, struct tn_report *lenient, tn_error *err);
 /* Makes the model of the open parts: with s of NULL that of the only part. */
 tn_code set_merge(tn_file *f, const struct set *s, const tn_open_options *opt, struct tn_report *lenient, tn_error *err);
+/* ---- Checking (verify.c) ---- */
+
+/* All findings about the open parts, those of opening first. */
+tn_code verify_file(const tn_file *f, const tn_verify_options *opt, struct tn_report *r, struct arena *mem, tn_error *err);
+
 /* A text file that appears whole or not at all (split.c). */
 tn_code set_write_text(const char *path, tn_view text, bool sync, tn_error *err);
 /* The file's name without its folder. */

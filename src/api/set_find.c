@@ -259,7 +259,7 @@ tn_code set_find(struct set *s, const char *path, bool *found, tn_error *err)
 	return looks_like_json(path) ? open_index(s, path, found, err) : TN_OK;
 }
 
-tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard_place *place, tn_error *err)
+static tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard_place *place, tn_error *err)
 {
 	const struct shard_rules *rules = shard->format->shards;
 	const char *name = part_name(shard);
@@ -277,4 +277,12 @@ tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard
 		if ((s->files[i] = series_name(&s->series, i + rules->first, s->mem)) == NULL)
 			return arena_err(s->mem, err, "the list of files");
 	return s->files != NULL ? TN_OK : arena_err(s->mem, err, "the list of files");
+}
+
+tn_code set_of_any(struct set *s, const struct part *p, bool *is, tn_error *err)
+{
+	const struct shard_rules *rules = p->format->shards;
+	struct shard_place place;
+	*is = rules != NULL && rules->any_stands_for_all && rules->place(&p->model, &place) && place.n > 1;
+	return *is ? set_of_shard(s, p, &place, err) : TN_OK;
 }

@@ -46,8 +46,47 @@ static tn_code open_part(tn_file *f, struct set *s, uint64_t i, tn_error *err)
 	return TN_OK;
 }
 
+/* ---- Numbers ---- */
+
+enum { GAPS = 100 }; /* named one by one */
+
+/* Which of the first numbers the files have: with so few files a gap is among these. */
+static void numbers(const struct set *s, uint64_t n, uint8_t *seen)
+{
+	struct series series;
+	for (uint64_t i = 0; i < s->n; i++)
+		if (series_parse(tn_text(s->files[i]), &series) && series_same(&series, &s->series) && series.k < n)
+			seen[series.k] = 1;
+}
+
+tn_code set_gaps(const struct set *s, struct tn_report *lenient, tn_error *err)
+{
+	uint64_t n = min_u64(s->series.n, s->n + GAPS), gaps = 0;
+	uint8_t *seen = arena_new(s->mem, n + 1, 1);
+	if (seen == NULL)
+		return arena_err(s->mem, err, "the numbers of the files");
+	numbers(s, n + 1, seen);
+	uint64_t first = seen[0] != 0 ? 0 : 1; /* some count from 0 */
+	for (uint64_t k = first; k < first + n && gaps < GAPS; k++) {
+		if (seen[k] != 0)
+			continue;
+		const char *name = series_name(&s->series, k, s->mem);
+		gaps++;
+		if (name == NULL)
+			return arena_err(s->mem, err, "a path");
+		if (lenient == NULL)
+			return err_set(err, TN_E_TRUNCATED, TN_NO_OFFSET, "the file '%s' is missing", ESC(tn_text(name)));
+		report_add(lenient, TN_ERROR, TN_E_TRUNCATED, TN_NO_OFFSET, NO_TENSOR, "the file '%s' is missing", ESC(tn_text(name)));
+	}
+	return TN_OK;
+}
+
+/* ---- The set ---- */
+
 tn_code set_open(tn_file *f, struct set *s, struct tn_report *lenient, tn_error *err)
 {
+	if (s->index == NULL && s->series.n != 0 && set_gaps(s, lenient, err) != TN_OK)
+		return err->code;
 	f->n_parts = 0;
 	f->parts = s->n == 1 ? &f->first : arena_new(&f->mem, s->n, sizeof *f->parts);
 	if (f->parts == NULL)

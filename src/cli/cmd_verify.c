@@ -2,15 +2,18 @@
 #include "cli/fail.h"
 #include "cli/input.h"
 #include "cli/out.h"
+#include "cli/signals.h"
 #include <inttypes.h>
+#include <string.h>
 
 struct verify {
-	bool deep;
+	bool deep, no_sums;
 };
 
 #define AT(field) offsetof(struct verify, field)
 static const struct opt options[] = {
 	{ "deep", 0, OPT_FLAG, AT(deep), NULL, "read every byte: digests, bool values, padding" },
+	{ "no-sums", 0, OPT_FLAG, AT(no_sums), NULL, "do not compare SHA-256 with what is known of it" },
 	OPT_END
 };
 
@@ -77,53 +80,78 @@ static void print_verdict(const char *path, const tn_report *report)
 	out_text(&t);
 }
 
-static void print_json(const char *path, const tn_file *file, const tn_report *report)
+static void print_json(const char *path, const char *format, const tn_report *report)
 {
 	struct json j;
 	js_begin(&j, stdout);
 	js_open(&j, '{', JSON_LINES);
 	js_string(js_at(&j, "file"), tn_text(path));
-	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_string(js_at(&j, "format"), tn_text(format));
 	js_bool(js_at(&j, "ok"), tn_report_of(report, TN_ERROR) == 0);
 	findings_json(&j, "findings", report);
 	js_close(&j);
 	js_end(&j);
 }
 
-static enum status verify(const struct cli *cli, const struct verify *o, const tn_file *file)
+static enum status print(const struct cli *cli, const char *format, const tn_report *report)
 {
 	const char *path = cli->args[0];
-	tn_verify_options how = { .deep = o->deep, .work = cli_work(cli) };
-	tn_report *report;
-	tn_error err = { 0 };
-	if (tn_verify(file, &how, &report, &err) != TN_OK)
-		return fail(cli, path, &err);
+	bool ok = tn_report_of(report, TN_ERROR) == 0;
 	if (cli->json) {
-		print_json(path, file, report);
+		print_json(path, format, report);
 	} else {
 		print_findings(report, cli->quiet ? TN_ERROR : TN_NOTE);
-		if (!cli->quiet || tn_report_of(report, TN_ERROR) > 0)
+		if (!cli->quiet || !ok)
 			print_verdict(path, report);
 	}
-	enum status status = tn_report_of(report, TN_ERROR) == 0 ? STATUS_YES : STATUS_NO;
-	tn_report_free(report);
+	return ok ? STATUS_YES : STATUS_NO;
+}
+
+/* Standard input: bytes without a name, and nothing beside them. */
+static enum status verify_stdin(const struct cli *cli, const tn_verify_options *how)
+{
+	struct input in;
+	tn_report *report;
+	tn_error err = { 0 };
+	enum status status = input_open(&in, cli, cli->args[0]);
+	if (status != STATUS_YES)
+		return status;
+	if (tn_verify(in.file, how, &report, &err) != TN_OK) {
+		status = fail(cli, cli->args[0], &err);
+	} else {
+		status = print(cli, tn_file_format(in.file), report);
+		tn_report_free(report);
+	}
+	input_close(&in);
 	return status;
 }
 
 static enum status run(const struct cli *cli, const void *own)
 {
-	struct input in;
-	enum status status = input_open(&in, cli, cli->args[0]);
+	const struct verify *o = own;
+	tn_verify_options how = { .deep = o->deep, .no_sums = o->no_sums, .work = cli_work(cli) };
+	tn_open_options open;
+	tn_verified done;
+	tn_error err = { 0 };
+	enum status status = input_options(cli, &open);
 	if (status != STATUS_YES)
 		return status;
-	status = verify(cli, own, in.file);
-	input_close(&in);
+	if (strcmp(cli->args[0], "-") == 0)
+		return verify_stdin(cli, &how);
+	signals_watch(cli->args[0], NULL, 0);
+	if (tn_verify_path(cli->args[0], &open, &how, &done, &err) != TN_OK)
+		return fail(cli, cli->args[0], &err);
+	status = print(cli, done.format, done.report);
+	tn_report_free(done.report);
 	return status;
 }
 
 const struct command cmd_verify = {
-	.name = "verify", .args = "FILE", .summary = "Check a file and list everything found",
-	.details = "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file\n"
+	.name = "verify", .args = "FILE", .summary = "Check a file or a set and list everything found",
+	.details = "FILE may be the folder or the index of a set: index, files and headers are then\n"
+	           "compared in all directions. The SHA-256 of a file is compared with the name of its\n"
+	           "blob in a Hugging Face cache, an LFS pointer beside it, and FILE.sha256.\n"
+	           "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file\n"
 	           "cannot be opened at all.\n",
 	.options = options, .size = sizeof(struct verify), .least = 1, .most = 1, .run = run,
 };

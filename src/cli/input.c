@@ -81,16 +81,25 @@ const char *input_part(const tn_file *file, size_t part)
 	return slash != NULL ? slash + 1 : path;
 }
 
+enum status input_options(const struct cli *cli, tn_open_options *out)
+{
+	*out = (tn_open_options){ .limits.max_memory = cli->max_memory, .format = cli->from,
+	                          .single = cli->single };
+	if (cli->io > 0)
+		out->io = (tn_io)(cli->io - 1);
+	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
+		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
+	return STATUS_YES;
+}
+
 enum status input_open(struct input *in, const struct cli *cli, const char *path)
 {
 	tn_error err = { 0 };
-	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from,
-	                            .single = cli->single };
-	if (cli->io > 0)
-		options.io = (tn_io)(cli->io - 1);
+	tn_open_options options;
 	*in = (struct input){ 0 };
-	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
-		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
+	enum status status = input_options(cli, &options);
+	if (status != STATUS_YES)
+		return status;
 	signals_watch(path, NULL, 0);
 	tn_code code;
 	if (strcmp(path, "-") == 0) {
