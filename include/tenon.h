@@ -563,6 +563,18 @@ TN_API void             tn_shards_free(tn_shards *shards); /* NULL is allowed */
 TN_API TN_CHECK tn_code tn_split(const tn_file *file, const char *folder, const tn_split_options *options,
                                  tn_shards **out, tn_error *err);
 
+/* Makes the index of a set anew from the headers of all model files in its folder. path is the folder,
+ * or an index in it. Where two files hold a tensor of the same name the old index says which counts, else
+ * a numbered file goes before one that is not, else CORRUPT. out may be NULL: the old index is replaced,
+ * or STEM.safetensors.index.json made. *report tells what changed; it is NULL only where memory ran out. */
+TN_API TN_CHECK tn_code tn_rebuild_index(const char *path, const char *out, const tn_open_options *open,
+                                         const tn_write_options *write, tn_report **report, tn_error *err);
+/* Writes a file again, to out, without the faults that can be mended without guessing: bytes after the end,
+ * a header padded with NULs, wrong padding, a missing 'format' (safetensors). Of a set it is the index that is
+ * made anew. *report says what was mended; where that is nothing, nothing is written. */
+TN_API TN_CHECK tn_code tn_repair(const char *path, const char *out, const tn_open_options *open,
+                                  const tn_write_options *write, tn_report **report, tn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,8 @@ struct part {
 	const struct format *format;
 	struct model         model;
 	struct tn_report     report;  /* what opening this file tolerated */
+	bool                 mend;    /* read over what a rewrite mends */
+	struct tn_report     mended;  /* that was read over */
 };
 
 /* An empty part that part_close can take; budget is for its model. */

@@ -34,9 +34,13 @@ static bool named(const struct set *s, const char *name)
 static void tell_extra(struct check *c, const char *name, const struct part *p, const struct strmap *owners)
 {
 	uint64_t hidden = 0, first = 0, i;
-	for (uint64_t t = 0; t < p->model.n; t++)
-		if (!strmap_find(owners, owner_at, c->s.says.owners, p->model.tensors[t].name, &i) && hidden++ == 0)
+	for (uint64_t t = 0; t < p->model.n; t++) {
+		tn_view tensor = p->model.tensors[t].name;
+		bool known = strmap_find(owners, owner_at, c->s.says.owners, tensor, &i)
+		          || (c->f->model.n != 0 && strmap_find(&c->f->names, model_name_at, &c->f->model, tensor, &i));
+		if (!known && hidden++ == 0)
 			first = t;
+	}
 	if (hidden == 0)
 		report_add(c->r, TN_WARNING, TN_OK, TN_NO_OFFSET, NO_TENSOR,
 		           "'%s' is not in the index; all its tensors are copies of the set's", ESC(tn_text(name)));

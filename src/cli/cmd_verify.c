@@ -7,13 +7,19 @@
 #include <string.h>
 
 struct verify {
-	bool deep, no_sums;
+	bool        deep, no_sums, rebuild;
+	const char *repair, *output;
 };
 
 #define AT(field) offsetof(struct verify, field)
 static const struct opt options[] = {
 	{ "deep", 0, OPT_FLAG, AT(deep), NULL, "read every byte: digests, bool values, padding" },
 	{ "no-sums", 0, OPT_FLAG, AT(no_sums), NULL, "do not compare SHA-256 with what is known of it" },
+	{ "rebuild-index", 0, OPT_FLAG, AT(rebuild), NULL,
+	  "make the index of a set anew from its files" },
+	{ "output", 'o', OPT_TEXT, AT(output), "OUT", "where --rebuild-index writes it" },
+	{ "repair", 0, OPT_TEXT, AT(repair), "OUT",
+	  "write to OUT what can be mended without guessing" },
 	OPT_END
 };
 
@@ -126,6 +132,52 @@ static enum status verify_stdin(const struct cli *cli, const tn_verify_options *
 	return status;
 }
 
+/* ---- Mending ---- */
+
+static void json_mended(const struct cli *cli, const tn_report *report)
+{
+	struct json j;
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+	findings_json(&j, "changes", report);
+	js_close(&j);
+	js_end(&j);
+}
+
+static enum status mend(const struct cli *cli, const struct verify *o, const tn_open_options *open)
+{
+	tn_write_options write = { .max_memory = cli->max_memory, .work = cli_work(cli) };
+	tn_report *report;
+	tn_error err = { 0 };
+	enum status status = STATUS_YES;
+	tn_code code = o->rebuild
+		? tn_rebuild_index(cli->args[0], o->output, open, &write, &report, &err)
+		: tn_repair(cli->args[0], o->repair, open, &write, &report, &err);
+	if (code != TN_OK)
+		status = fail_findings(cli, cli->args[0], &err, report);
+	else if (cli->json)
+		json_mended(cli, report);
+	else if (!cli->quiet)
+		print_findings(report, TN_NOTE);
+	tn_report_free(report);
+	return status;
+}
+
+static bool options_fit(const struct cli *cli, const struct verify *o)
+{
+	bool from_stdin = strcmp(cli->args[0], "-") == 0;
+	if (o->output != NULL && !o->rebuild)
+		fail_usage(cli, "-o goes with --rebuild-index");
+	else if (o->rebuild && o->repair != NULL)
+		fail_usage(cli, "--rebuild-index and --repair exclude each other");
+	else if (from_stdin && (o->rebuild || o->repair != NULL))
+		fail_usage(cli, "standard input cannot be mended: name a file");
+	else
+		return true;
+	return false;
+}
+
 static enum status run(const struct cli *cli, const void *own)
 {
 	const struct verify *o = own;
@@ -136,6 +188,10 @@ static enum status run(const struct cli *cli, const void *own)
 	enum status status = input_options(cli, &open);
 	if (status != STATUS_YES)
 		return status;
+	if (!options_fit(cli, o))
+		return STATUS_USAGE;
+	if (o->rebuild || o->repair != NULL)
+		return mend(cli, o, &open);
 	if (strcmp(cli->args[0], "-") == 0)
 		return verify_stdin(cli, &how);
 	signals_watch(cli->args[0], NULL, 0);

@@ -94,16 +94,6 @@ const char *sys_real_path(const char *path, struct arena *mem)
 	return (const char *)copy.ptr;
 }
 
-bool sys_identity(const char *path, uint64_t *dev, uint64_t *ino)
-{
-	struct stat st;
-	if (stat(path, &st) != 0)
-		return false;
-	*dev = st.st_dev;
-	*ino = st.st_ino;
-	return true;
-}
-
 /* ---- Making and removing ---- */
 
 tn_code sys_folder_make(const char *path, bool *made, tn_error *err)

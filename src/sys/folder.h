@@ -15,8 +15,6 @@ bool    sys_is_folder(const char *path);
 tn_code sys_folder_list(const char *path, struct arena *mem, struct sys_names *out, tn_error *err);
 /* The path without links, "." and ".."; NULL when it leads nowhere or memory is out. */
 const char *sys_real_path(const char *path, struct arena *mem);
-/* Device and inode of what is there; false when nothing is. */
-bool    sys_identity(const char *path, uint64_t *dev, uint64_t *ino);
 /* Makes the folder unless it is there; *made says which. */
 tn_code sys_folder_make(const char *path, bool *made, tn_error *err);
 /* Removes an empty folder. */
