@@ -46,17 +46,22 @@ static tn_code repair(tn_file *f, const char *path, const char *out, const tn_op
 		report_add(r, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "there is nothing to mend, and nothing is written");
 		return TN_OK;
 	}
+	if (r->failed)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return set_merge(f, NULL, open, NULL, err) == TN_OK ? rewrite(f, out, write, r, err) : err->code;
 }
 
-/* A set is mended by its index alone: each of its files is a file. */
-static bool is_set(const char *path, const tn_open_options *open, struct tn_report *said, struct arena *mem)
+/* A set is mended by its index alone: each of its files is a file. What is wrong with it, mending the index tells. */
+static bool is_set(const char *path, const tn_open_options *open, struct tn_report *said, struct arena *mem, tn_error *err)
 {
 	struct set s = { .mem = mem, .opt = open, .report = said };
-	tn_error ignored = { .code = TN_OK };
 	bool found = false;
-	set_find(&s, path, &found, &ignored);
-	return found;
+	if (set_find(&s, path, &found, err) == TN_OK)
+		return found;
+	if (err->code == TN_E_NOMEM)
+		return false;
+	err_clear(err);
+	return true;
 }
 
 static tn_code repair_path(const char *path, const char *out, const tn_open_options *open, const tn_write_options *write,
@@ -70,12 +75,13 @@ static tn_code repair_path(const char *path, const char *out, const tn_open_opti
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
 	}
 	report_init(r);
-	if (is_set(path, open, r, &f->mem)) {
+	if (is_set(path, open, r, &f->mem, err)) {
 		tn_close(f);
 		tn_report_free(r);
 		return tn_rebuild_index(path, out, open, write, report, err);
 	}
-	repair(f, path, out, open, write, r, err);
+	if (err->code == TN_OK)
+		repair(f, path, out, open, write, r, err);
 	tn_close(f);
 	*report = r;
 	return err->code;

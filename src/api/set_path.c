@@ -59,14 +59,16 @@ static bool same_repository(tn_view folder, tn_view blobs)
 	return memcmp(folder.ptr + repository.len, snapshots, sizeof snapshots - 1) == 0;
 }
 
-static bool stays_inside(const struct set *s, const char *path)
+static tn_code check_link(const struct set *s, const char *path, const char *name, tn_error *err)
 {
-	const char *real = sys_real_path(path, s->mem);
-	const char *folder = sys_real_path(s->folder[0] != '\0' ? s->folder : ".", s->mem);
-	if (real == NULL || folder == NULL)
-		return false;
+	const char *real, *folder;
+	if (sys_real_path(path, s->mem, &real, err) != TN_OK ||
+	    sys_real_path(s->folder[0] != '\0' ? s->folder : ".", s->mem, &folder, err) != TN_OK)
+		return err->code;
 	tn_view in = parent_of(tn_text(real));
-	return view_eq(in, tn_text(folder)) || same_repository(tn_text(folder), in);
+	if (real != NULL && folder != NULL && (view_eq(in, tn_text(folder)) || same_repository(tn_text(folder), in)))
+		return TN_OK;
+	return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "'%s' is a link that leads out of the folder", ESC(tn_text(name)));
 }
 
 tn_code set_path(const struct set *s, uint64_t i, const char **out, tn_error *err)
@@ -80,8 +82,6 @@ tn_code set_path(const struct set *s, uint64_t i, const char **out, tn_error *er
 		return arena_err(s->mem, err, "a path");
 	if (!sys_file_exists(path))
 		return err_set(err, TN_E_TRUNCATED, TN_NO_OFFSET, "the file '%s' is missing", ESC(tn_text(name)));
-	if (!stays_inside(s, path))
-		return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "'%s' is a link that leads out of the folder", ESC(tn_text(name)));
 	*out = path;
-	return TN_OK;
+	return check_link(s, path, name, err);
 }

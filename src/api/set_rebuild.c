@@ -253,7 +253,10 @@ static tn_code choose_path(struct rebuild *b)
 		b->out = arena_printf(&b->mem, "%smodel%s", b->s.folder, suffix);
 	if (b->out == NULL)
 		return no_memory(b);
-	const char *real = sys_real_path(b->out, &b->mem), *folder = sys_real_path(*b->s.folder != '\0' ? b->s.folder : ".", &b->mem);
+	const char *real, *folder;
+	if (sys_real_path(b->out, &b->mem, &real, b->err) != TN_OK ||
+	    sys_real_path(*b->s.folder != '\0' ? b->s.folder : ".", &b->mem, &folder, b->err) != TN_OK)
+		return b->err->code;
 	size_t n = folder != NULL ? strlen(folder) : 0;
 	if (real != NULL && folder != NULL && (strncmp(real, folder, n) != 0 || real[n] != '/' || strchr(real + n + 1, '/') != NULL))
 		return err_set(b->err, TN_E_USAGE, TN_NO_OFFSET, "'%s' is a link to a file elsewhere: name another place for the index",
@@ -283,6 +286,8 @@ static tn_code run(struct rebuild *b, const char *path)
 	tell_changes(b);
 	if (print(b, &text) != TN_OK || choose_path(b) != TN_OK)
 		return b->err->code;
+	if (b->r->failed)
+		return err_set(b->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return set_write_text(b->out, text, b->sync, b->err);
 }
 

@@ -222,6 +222,8 @@ static tn_code plan_all(struct split *s)
 	for (uint64_t k = 0; k < s->n; k++)
 		if (plan_shard(s, k) != TN_OK)
 			return s->err->code;
+	if (s->out->report.failed)
+		return err_set(s->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return print_index(s);
 }
 
@@ -254,16 +256,19 @@ tn_code set_write_text(const char *path, tn_view text, bool sync, tn_error *err)
 	return sys_out_commit(&out, err);
 }
 
-/* On failure what has its name already goes again: none of it was there before. */
+/* On failure what has its name already goes again: none of it was there before. A failed commit may have got that far. */
 static tn_code appear(struct split *s)
 {
-	uint64_t k = 0;
-	while (k < s->n && sys_out_commit(&s->shards[k].out, s->err) == TN_OK)
-		s->shards[k++].written = false;
-	if (s->err->code == TN_OK && s->index_path != NULL)
-		set_write_text(s->index_path, s->index, !s->write.no_sync, s->err);
-	for (uint64_t i = 0; s->err->code != TN_OK && i < k; i++)
-		sys_file_remove(s->shards[i].path);
+	uint64_t tried = 0;
+	while (tried < s->n && s->err->code == TN_OK) {
+		s->shards[tried].written = false;
+		sys_out_commit(&s->shards[tried++].out, s->err);
+	}
+	bool all = s->err->code == TN_OK;
+	if (all && s->index_path != NULL && set_write_text(s->index_path, s->index, !s->write.no_sync, s->err) != TN_OK)
+		sys_file_remove(s->index_path);
+	for (uint64_t k = 0; s->err->code != TN_OK && k < tried; k++)
+		sys_file_remove(s->shards[k].path);
 	return s->err->code;
 }
 

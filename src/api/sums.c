@@ -36,6 +36,8 @@ struct sums {
 
 static void add_claim(struct sums *s, const uint8_t digest[SHA256_LEN], const char *who)
 {
+	if (who == NULL)
+		arena_err(s->mem, s->err, "a name");
 	if (s->n == CLAIMS || who == NULL)
 		return;
 	memcpy(s->claims[s->n].digest, digest, SHA256_LEN);
@@ -48,8 +50,8 @@ static void ask_blob(struct sums *s)
 {
 	uint8_t digest[SHA256_LEN];
 	static const char blobs[] = "/blobs/";
-	const char *real = sys_real_path(s->p->path, s->mem);
-	size_t len = real != NULL ? strlen(real) : 0;
+	const char *real;
+	size_t len = sys_real_path(s->p->path, s->mem, &real, s->err) == TN_OK && real != NULL ? strlen(real) : 0;
 	if (len < SHA256_HEX + sizeof blobs - 1)
 		return;
 	const char *name = real + len - SHA256_HEX;
@@ -97,14 +99,21 @@ static bool small_text(struct sums *s, const char *path, tn_view *out)
 		return false;
 	bool small = file.size <= SMALL;
 	sys_file_close(&file);
-	return small && set_read_file(path, s->mem, out, &ignored) == TN_OK;
+	if (small && set_read_file(path, s->mem, out, &ignored) == TN_OK)
+		return true;
+	if (ignored.code == TN_E_NOMEM || ignored.code == TN_E_LIMIT)
+		*s->err = ignored;
+	return false;
 }
 
 /* The folder of the file, with its slash, then the rest. */
 static const char *beside_path(const struct sums *s, const char *between, const char *name, const char *suffix)
 {
 	const char *file = part_name(s->p);
-	return arena_printf(s->mem, "%.*s%s%s%s", (int)(file - s->p->path), s->p->path, between, name, suffix);
+	const char *path = arena_printf(s->mem, "%.*s%s%s%s", (int)(file - s->p->path), s->p->path, between, name, suffix);
+	if (path == NULL)
+		arena_err(s->mem, s->err, "a path");
+	return path;
 }
 
 static bool ends_in(const char *name, const char *suffix)
@@ -194,7 +203,7 @@ tn_code sums_check(const struct part *p, const struct sys_names *beside, const t
 	ask_blob(&s);
 	ask_beside(&s, beside);
 	ask_download(&s);
-	if (s.n != 0 && digest_of(&s, digest) == TN_OK)
+	if (err->code == TN_OK && s.n != 0 && digest_of(&s, digest) == TN_OK)
 		compare(&s, digest);
 	return err->code;
 }

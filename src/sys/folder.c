@@ -84,14 +84,16 @@ tn_code sys_folder_list(const char *path, struct arena *mem, struct sys_names *o
 
 /* ---- Where a path leads ---- */
 
-const char *sys_real_path(const char *path, struct arena *mem)
+tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_error *err)
 {
 	char *real = realpath(path, NULL);
+	*out = NULL;
 	if (real == NULL)
-		return NULL;
+		return errno != ENOMEM ? TN_OK : err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a path");
 	tn_view copy = arena_copy(mem, tn_text(real));
 	free(real);
-	return (const char *)copy.ptr;
+	*out = (const char *)copy.ptr;
+	return copy.ptr != NULL ? TN_OK : arena_err(mem, err, "a path");
 }
 
 /* ---- Making and removing ---- */

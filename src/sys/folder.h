@@ -13,8 +13,8 @@ struct sys_names {
 bool    sys_is_folder(const char *path);
 /* The names of all that is no folder; a link that leads nowhere counts. Hidden files are left out. */
 tn_code sys_folder_list(const char *path, struct arena *mem, struct sys_names *out, tn_error *err);
-/* The path without links, "." and ".."; NULL when it leads nowhere or memory is out. */
-const char *sys_real_path(const char *path, struct arena *mem);
+/* The path without links, "." and ".."; *out is NULL where it leads nowhere. Only memory is a failure. */
+tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_error *err);
 /* Makes the folder unless it is there; *made says which. */
 tn_code sys_folder_make(const char *path, bool *made, tn_error *err);
 /* Removes an empty folder. */
