@@ -524,6 +524,18 @@ static void unknown_members_stay_on_request(void **state)
 	close_opened(&o);
 }
 
+static void a_dtype_that_is_not_known_goes_back_as_it_came(void **state)
+{
+	(void)state;
+	struct written w;
+	struct opened o;
+	rewrite(&w, &o, "{'tensors':{'t':{'dtype':'F8','shape':[3],'data_offsets':[0,3]}}}", 3, false);
+	assert_int_equal(w.file.len, o.file.len);
+	assert_memory_equal(w.file.ptr, o.file.ptr, o.file.len - 3); /* all but the data, which is not written here */
+	finish(&w);
+	close_opened(&o);
+}
+
 /* As an envelope of someone's making could ask for. */
 static void unknown_members_are_not_put_in_unseen(void **state)
 {
@@ -616,6 +628,7 @@ int main(void)
 		cmocka_unit_test(warns_of_what_readers_refuse),
 		cmocka_unit_test(memory_budget_is_kept),
 		cmocka_unit_test(unknown_members_stay_on_request),
+		cmocka_unit_test(a_dtype_that_is_not_known_goes_back_as_it_came),
 		cmocka_unit_test(unknown_members_are_not_put_in_unseen),
 		cmocka_unit_test(scalars_of_a_strings_name_come_back),
 		cmocka_unit_test(old_files_become_current),

@@ -40,6 +40,8 @@ static bool holds_dtype(struct writing *w, const struct tensor *t)
 {
 	if (t->dtype == TN_QFLOAT)
 		return holds_qfloat(w, t);
+	if (t->dtype == TN_OPAQUE) /* a word that this reader did not know goes back as it came */
+		return w->job->rewrite && utf8_ok(t->dtype_text);
 	return t->dtype == TN_BOOL || t->dtype == TN_BOOL_U8 || t->dtype == TN_BOOL_U32 || pack_dtype_name(t->dtype) != NULL;
 }
 
@@ -189,6 +191,10 @@ static void put_dtype(const struct placed *p, struct buf *out)
 	if (!p->carried && t->dtype == TN_QFLOAT) {
 		scheme_from_meta(tn_meta_find(t->extras, VIEW("qfloat")), &s);
 		scheme_put(&s, out);
+		return;
+	}
+	if (!p->carried && t->dtype == TN_OPAQUE) {
+		cbor_put_text(out, t->dtype_text);
 		return;
 	}
 	const char *name = p->carried ? "U8" : pack_dtype_name(t->dtype);
