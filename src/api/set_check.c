@@ -31,6 +31,13 @@ static bool named(const struct set *s, const char *name)
 	return false;
 }
 
+/* A numbered file of the set's own with tensors that are nowhere else: the index is stale. */
+static bool in_series(const struct set *s, const char *name)
+{
+	struct series series;
+	return s->series.n != 0 && series_parse(tn_text(name), &series) && series_same(&series, &s->series);
+}
+
 static void tell_extra(struct check *c, const char *name, const struct part *p, const struct strmap *owners)
 {
 	uint64_t hidden = 0, first = 0, i;
@@ -45,8 +52,8 @@ static void tell_extra(struct check *c, const char *name, const struct part *p, 
 		report_add(c->r, TN_WARNING, TN_OK, TN_NO_OFFSET, NO_TENSOR,
 		           "'%s' is not in the index; all its tensors are copies of the set's", ESC(tn_text(name)));
 	else
-		report_add(c->r, TN_WARNING, TN_OK, TN_NO_OFFSET, p->model.tensors[first].name,
-		           "'%s' is not in the index: %llu of its %llu tensors are nowhere in the set, the first is '%s'",
+		report_add(c->r, in_series(&c->s, name) ? TN_ERROR : TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, p->model.tensors[first].name,
+		           "'%s' is not in the index; of its tensors %llu of %llu are nowhere in the set, the first is '%s'",
 		           ESC(tn_text(name)), (unsigned long long)hidden, (unsigned long long)p->model.n,
 		           ESC(p->model.tensors[first].name));
 }

@@ -101,11 +101,11 @@ static void tell_beside(struct merge *g, size_t p, const struct beside *b)
 	const char *file = name_of(g, p);
 	if (b->copies != 0)
 		report_add(r, TN_WARNING, TN_OK, TN_NO_OFFSET, b->copy,
-		           "%s: %llu of its tensors are copies of what the index gives to other files, the first is '%s' (%s): left out",
+		           "%s: copies of what the index gives to other files are left out: %llu, the first is '%s' (%s)",
 		           ESC(tn_text(file)), (unsigned long long)b->copies, ESC(b->copy), ESC(g->s->says.files[b->owner]));
 	if (b->unlisted != 0)
 		report_add(r, TN_WARNING, TN_OK, TN_NO_OFFSET, b->name,
-		           "%s: %llu of its tensors are not in the index, the first is '%s'", ESC(tn_text(file)),
+		           "%s: tensors that are not in the index: %llu, the first is '%s'", ESC(tn_text(file)),
 		           (unsigned long long)b->unlisted, ESC(b->name));
 }
 
@@ -160,7 +160,7 @@ static void tell_absent(struct merge *g)
 				first = i;
 		if (absent != 0)
 			report_add(&g->f->report, TN_ERROR, TN_E_CORRUPT, TN_NO_OFFSET, says->owners[first].tensor,
-			           "%s: %llu tensors that the index gives to this file are not in it, the first is '%s'",
+			           "%s: tensors that the index gives to this file and it does not have: %llu, the first is '%s'",
 			           ESC(tn_text(name_of(g, p))), (unsigned long long)absent, ESC(says->owners[first].tensor));
 	}
 }
@@ -174,8 +174,7 @@ static void check_total(struct merge *g)
 		total += g->f->model.tensors[i].stored; /* ranges of files that are there */
 	if (total != g->s->says.total)
 		report_add(&g->f->report, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
-		           "the index says that the tensors take %llu bytes in all, they take %llu",
-		           (unsigned long long)g->s->says.total, (unsigned long long)total);
+		           "the index says that the tensors take %s in all, they take %s", N_BYTES(g->s->says.total), N_BYTES(total));
 }
 
 /* ---- Metadata ---- */

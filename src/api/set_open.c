@@ -70,10 +70,12 @@ tn_code set_gaps(const struct set *s, struct tn_report *lenient, tn_error *err)
 	for (uint64_t k = first; k < first + n && gaps < GAPS; k++) {
 		if (seen[k] != 0)
 			continue;
-		const char *name = series_name(&s->series, k, s->mem);
-		gaps++;
-		if (name == NULL)
+		const char *name = series_name(&s->series, k, s->mem), *path = name != NULL ? set_join(s, name) : NULL;
+		if (path == NULL)
 			return arena_err(s->mem, err, "a path");
+		if (s->index != NULL && sys_file_exists(path))
+			continue; /* a file that the index does not name, which is another matter */
+		gaps++;
 		if (lenient == NULL)
 			return err_set(err, TN_E_TRUNCATED, TN_NO_OFFSET, "the file '%s' is missing", ESC(tn_text(name)));
 		report_add(lenient, TN_ERROR, TN_E_TRUNCATED, TN_NO_OFFSET, NO_TENSOR, "the file '%s' is missing", ESC(tn_text(name)));

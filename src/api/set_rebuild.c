@@ -59,7 +59,8 @@ static tn_code list_files(struct rebuild *b, const char *path)
 {
 	struct sys_names names;
 	const char *slash = strrchr(path, '/');
-	const char *folder = sys_is_folder(path) ? path : slash != NULL ? arena_printf(&b->mem, "%.*s", (int)(slash + 1 - path), path) : "";
+	const char *folder = sys_is_folder(path) ? path
+	                   : slash != NULL ? arena_printf(&b->mem, "%.*s", (int)(slash + 1 - path), path) : "";
 	if (folder == NULL)
 		return no_memory(b);
 	size_t len = strlen(folder);

@@ -84,8 +84,7 @@ static void take_pointer(struct sums *s, const char *name, tn_view text)
 	uint64_t size;
 	if (pointer_size(text, &size) && size != s->p->reader.size)
 		report_add(s->report, TN_ERROR, size > s->p->reader.size ? TN_E_TRUNCATED : TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
-		           "the file has %llu bytes, the LFS pointer '%s' says %llu", (unsigned long long)s->p->reader.size,
-		           ESC(tn_text(name)), (unsigned long long)size);
+		           "the file has %s, the LFS pointer '%s' says %s", N_BYTES(s->p->reader.size), ESC(tn_text(name)), N_BYTES(size));
 	else if (sha256_parse(after(text, "\noid sha256:"), digest))
 		add_claim(s, digest, arena_printf(s->mem, "the LFS pointer '%s'", ESC(tn_text(name))));
 }

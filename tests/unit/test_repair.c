@@ -207,7 +207,7 @@ static void trailing_bytes(void **state)
 	tn_view good = set_kit_single();
 	put("bad.safetensors", longer(set_kit_single(), 100));
 	repaired("bad.safetensors", "good.safetensors");
-	assert_true(set_kit_says(report, TN_NOTE, "100 bytes after the last tensor are left out"));
+	assert_true(set_kit_says(report, TN_NOTE, "100 bytes after the last tensor left out"));
 	expect_same("good.safetensors", good);
 	free((void *)good.ptr);
 	tn_view pack = kit_file("burnpack");

@@ -116,8 +116,11 @@ static void gaps_in_an_index(void **state)
 	set_kit_text(folder, SET_INDEX, "{\"weight_map\":{\"a\":\"" SET_SHARD(1) "\",\"b\":\"" SET_SHARD(1) "\",\"e\":\"" SET_SHARD(3)
 	                                "\",\"f\":\"" SET_SHARD(3) "\"}}");
 	check(NULL);
+	assert_int_equal(tn_report_of(done.report, TN_ERROR), 1);
+	expect(TN_ERROR, "'" SET_SHARD(2) "' is not in the index; of its tensors 2 of 2 are nowhere in the set, the first is 'c'");
+	set_kit_remove(folder, SET_SHARD(2));
+	check(NULL);
 	expect(TN_ERROR, "the file '" SET_SHARD(2) "' is missing");
-	expect(TN_WARNING, "'" SET_SHARD(2) "' is not in the index: 2 of its 2 tensors are nowhere in the set, the first is 'c'");
 }
 
 static void extra_files(void **state)
@@ -131,7 +134,7 @@ static void extra_files(void **state)
 	check(NULL);
 	assert_int_equal(tn_report_of(done.report, TN_ERROR), 0);
 	expect(TN_WARNING, "'copies.safetensors' is not in the index; all its tensors are copies");
-	expect(TN_WARNING, "'more.safetensors' is not in the index: 2 of its 3 tensors");
+	expect(TN_WARNING, "'more.safetensors' is not in the index; of its tensors 2 of 3 are nowhere");
 	expect(TN_WARNING, "'broken.safetensors' is not in the index, and does not open: ");
 	assert_int_equal(tn_report_count(done.report), 3);
 }
@@ -144,10 +147,10 @@ static void stale_index(void **state)
 	set_kit_text(folder, SET_INDEX, "{\"metadata\":{\"total_size\":7},\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\","
 	                                "\"c\":\"1.safetensors\",\"d\":\"2.safetensors\"}}");
 	check(NULL);
-	expect(TN_ERROR, "1.safetensors: 1 tensors that the index gives to this file are not in it, the first is 'c'");
-	expect(TN_WARNING, "1.safetensors: 1 of its tensors are copies");
-	expect(TN_WARNING, "2.safetensors: 1 of its tensors are copies of what the index gives to other files, the first is 'c'");
-	expect(TN_WARNING, "1.safetensors: 1 of its tensors are not in the index, the first is 'x'");
+	expect(TN_ERROR, "1.safetensors: tensors that the index gives to this file and it does not have: 1, the first is 'c'");
+	expect(TN_WARNING, "1.safetensors: copies of what the index gives to other files are left out: 1, ");
+	expect(TN_WARNING, "2.safetensors: copies of what the index gives to other files are left out: 1, the first is 'c'");
+	expect(TN_WARNING, "1.safetensors: tensors that are not in the index: 1, the first is 'x'");
 	expect(TN_WARNING, "the index says that the tensors take 7 bytes");
 }
 

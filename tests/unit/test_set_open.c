@@ -192,11 +192,11 @@ static void index_owns_names(void **state)
 	tn_file *f = opened(NULL);
 	assert_int_equal(tn_tensor_count(f), 8);
 	assert_int_equal(tn_tensor_at(f, kit_find(f, "c")).part, 1);
-	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "a.safetensors: 1 of its tensors are copies"));
-	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "b.safetensors: 1 of its tensors are not in the index, the first is 'y'"));
-	assert_true(set_kit_says(tn_warnings(f), TN_ERROR, "a.safetensors: 1 tensors that the index gives to this file are not in it, "
+	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "a.safetensors: copies of what the index gives to other files are left out: 1, "));
+	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "b.safetensors: tensors that are not in the index: 1, the first is 'y'"));
+	assert_true(set_kit_says(tn_warnings(f), TN_ERROR, "a.safetensors: tensors that the index gives to this file and it does not have: 1, "
 	                                                   "the first is 'q'"));
-	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "60 bytes in all, they take 80"));
+	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "60 bytes in all, they take 80 bytes"));
 	const tn_meta *own = tn_meta_find(tn_native(f), tn_text("safetensors"));
 	assert_int_equal(tn_meta_count(tn_meta_find(tn_meta_find(own, tn_text("index")), tn_text("x"))), 2);
 	tn_map *map;
