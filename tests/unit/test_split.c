@@ -162,7 +162,14 @@ static void what_the_index_said_is_said_again(void **state)
 	assert_int_equal(tn_open(&f, folder, NULL, NULL), TN_OK);
 	const tn_split_options how = { .max_tensors = 1, .write.no_sync = true };
 	assert_int_equal(tn_split(f, out, &how, &shards, NULL), TN_OK);
+	assert_int_equal(tn_report_count(tn_shards_report(shards)), 0);
 	tn_shards_free(shards);
+	tn_converted done;
+	char *one = files_join(folder, "one.safetensors");
+	assert_int_equal(tn_convert(f, one, NULL, &done, NULL), TN_OK);
+	assert_true(set_kit_says(done.report, TN_NOTE, "what the index said of the set has no place in one file"));
+	tn_report_free(done.report);
+	free(one);
 	tn_close(f);
 	char *index = files_join(out, SET_INDEX);
 	tn_view text = files_load(index);

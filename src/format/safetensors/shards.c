@@ -121,12 +121,22 @@ static tn_code read_index(struct index_job *job)
 
 /* ---- Writing ---- */
 
+/* What the index says is not said in a shard. */
+static bool without_index(struct shard_job *job)
+{
+	if (safetensors_own(job->model->native, SHARDS_INDEX) == NULL)
+		return true;
+	job->model->native = meta_clone(job->mem, job->model->native, false);
+	if (job->model->native == NULL)
+		return false;
+	meta_remove(meta_find(job->model->native, VIEW(SAFETENSORS)), VIEW(SHARDS_INDEX));
+	return true;
+}
+
 /* Plain strings are repeated in each shard, as is the form of the header; the rest stands in the first alone. */
-static tn_code make_shard(struct shard_job *job)
+static bool only_repeated(struct shard_job *job)
 {
 	struct model *m = job->model;
-	if (job->place.k == 0)
-		return TN_OK;
 	struct tn_meta *metadata = meta_new(job->mem, TN_META_MAP), *native = meta_new(job->mem, TN_META_MAP);
 	bool ok = metadata != NULL && native != NULL;
 	for (const struct tn_meta *x = m->metadata->as.kids.first; ok && x != NULL; x = x->next)
@@ -135,11 +145,15 @@ static tn_code make_shard(struct shard_job *job)
 	const struct tn_meta *own = meta_find(m->native, VIEW(SAFETENSORS));
 	if (ok && own != NULL)
 		ok = meta_append(native, VIEW(SAFETENSORS), meta_clone(job->mem, own, false)) != NULL;
-	if (!ok)
-		return arena_err(job->mem, job->err, SAFETENSORS ": shard");
 	m->metadata = metadata;
 	m->native = native;
-	return TN_OK;
+	return ok;
+}
+
+static tn_code make_shard(struct shard_job *job)
+{
+	bool ok = without_index(job) && (job->place.k == 0 || only_repeated(job));
+	return ok ? TN_OK : arena_err(job->mem, job->err, SAFETENSORS ": shard");
 }
 
 struct line {
