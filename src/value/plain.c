@@ -93,7 +93,7 @@ static void encode_f64(const float *restrict in, uint8_t *restrict out, size_t n
 const struct value_codec codec_f64 = { 1, 8, decode_f64, encode_f64 };
 
 /* Of the two floats beside a number that is none, one has an odd last bit: that one. */
-void value_f64_to_odd(const uint8_t *in, float *out, size_t n)
+static void decode_f64_to_odd(const uint8_t *restrict in, float *restrict out, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		double d = f64_of(load64(in + 8 * i));
@@ -105,3 +105,5 @@ void value_f64_to_odd(const uint8_t *in, float *out, size_t n)
 		put_bits(out + i, u);
 	}
 }
+
+const struct value_codec value_f64_to_odd = { 1, 8, decode_f64_to_odd, NULL };

@@ -10,8 +10,8 @@
  *	f6_e3m2     1-3-2                      3  numbers
  *	f4          1-2-1                      1  numbers
  *
- * All are made by rounding to the nearest, ties to even. What is too large becomes infinity where there is one, else
- * NaN where there is one, else the largest number; NaN becomes 0 where there is none. */
+ * The first four are also made: rounded to the nearest, ties to even; what is too large becomes infinity where there is
+ * one, else NaN. */
 #include "value/codec.h"
 
 /* ---- 8 bits ---- */
@@ -85,13 +85,6 @@ static float f6_value(uint32_t code, unsigned mant, int bias)
 	return f32_of((code & 0x20) << 26 | widen_code(code & 0x1f, mant, bias));
 }
 
-static uint32_t f6_code(float v, unsigned mant, int bias)
-{
-	uint32_t u = f32_bits(v);
-	uint32_t code = narrow_code(u & 0x7fffffff, (struct narrow){ mant, bias, 0x1f, 0x1f, 0 });
-	return code | (u >> 26 & 0x20);
-}
-
 static void decode_f6(const uint8_t *restrict in, float *restrict out, size_t n, unsigned mant, int bias)
 {
 	for (size_t i = 0; i < n; i += 4, in += 3) {
@@ -101,26 +94,12 @@ static void decode_f6(const uint8_t *restrict in, float *restrict out, size_t n,
 	}
 }
 
-static void encode_f6(const float *restrict in, uint8_t *restrict out, size_t n, unsigned mant, int bias)
-{
-	for (size_t i = 0; i < n; i += 4, out += 3) {
-		uint32_t packed = 0;
-		for (unsigned k = 0; k < 4; k++)
-			packed |= f6_code(in[i + k], mant, bias) << 6 * k;
-		out[0] = (uint8_t)packed, out[1] = (uint8_t)(packed >> 8), out[2] = (uint8_t)(packed >> 16);
-	}
-}
-
 #define CODEC6(type, mant, bias)                                                                       \
 	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)               \
 	{                                                                                                  \
 		decode_f6(in, out, n, mant, bias);                                                             \
 	}                                                                                                  \
-	static void encode_##type(const float *restrict in, uint8_t *restrict out, size_t n)               \
-	{                                                                                                  \
-		encode_f6(in, out, n, mant, bias);                                                             \
-	}                                                                                                  \
-	const struct value_codec codec_f6_##type = { 4, 3, decode_##type, encode_##type };
+	const struct value_codec codec_f6_##type = { 4, 3, decode_##type, NULL };
 
 CODEC6(e2m3, 3, 1)
 CODEC6(e3m2, 2, 3)
@@ -132,12 +111,6 @@ static float f4_value(uint32_t code)
 	return f32_of((code & 8) << 28 | widen_code(code & 7, 1, 1));
 }
 
-static uint32_t f4_code(float v)
-{
-	uint32_t u = f32_bits(v);
-	return narrow_code(u & 0x7fffffff, (struct narrow){ 1, 1, 7, 7, 0 }) | (u >> 28 & 8);
-}
-
 static void decode_f4(const uint8_t *restrict in, float *restrict out, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {
@@ -146,10 +119,4 @@ static void decode_f4(const uint8_t *restrict in, float *restrict out, size_t n)
 	}
 }
 
-static void encode_f4(const float *restrict in, uint8_t *restrict out, size_t n)
-{
-	for (size_t i = 0; i < n / 2; i++)
-		out[i] = (uint8_t)(f4_code(in[2 * i]) | f4_code(in[2 * i + 1]) << 4);
-}
-
-const struct value_codec codec_f4 = { 2, 1, decode_f4, encode_f4 };
+const struct value_codec codec_f4 = { 2, 1, decode_f4, NULL };

@@ -22,9 +22,9 @@ const struct value_codec *value_codec(tn_dtype d);
 /* n elements from the start of a block; of the last block only as many as are wanted. */
 void value_decode(const struct value_codec *c, const uint8_t *in, float *out, size_t n);
 
-/* f64 to f32 so that a second rounding, to a type with at most 22 bits of mantissa, gives what one rounding
- * would have given: what does not fit is kept as an odd last bit. */
-void value_f64_to_odd(const uint8_t *in, float *out, size_t n);
+/* Decodes f64 so that a second rounding, to a type with at most 22 bits of mantissa, gives what one rounding would
+ * have given: what does not fit into f32 is kept as an odd last bit. Finite numbers stay finite. */
+extern const struct value_codec value_f64_to_odd;
 
 /* Blocks of q4_k or q6_k, changed so that scales which are no finite numbers are 0: APR's reading of them. Does nothing
  * to other types. */
