@@ -36,7 +36,7 @@ test: setup
 
 bench: setup
 	@$(MAKE) --no-print-directory build
-	@bench/run
+	@if [ -x bench/run ]; then bench/run; else echo "no benchmarks yet"; fi
 
 fuzz: setup
 	@scripts/fuzz $(TIME) $(JOBS)

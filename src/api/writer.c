@@ -156,8 +156,8 @@ static tn_code make_tensor(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t 
                            uint64_t nbytes, struct tensor *t, tn_error *err)
 {
 	uint64_t *dims = arena_raw(&w->mem, rank, sizeof *dims);
-	tn_view copy = arena_copy(&w->mem, name);
-	if (dims == NULL || copy.ptr == NULL)
+	tn_view copy = dims != NULL ? arena_copy(&w->mem, name) : (tn_view){ NULL, 0 };
+	if (copy.ptr == NULL)
 		return arena_err(&w->mem, err, "a tensor");
 	copy_bytes(dims, shape, rank * sizeof *dims);
 	*t = (struct tensor){

@@ -1,7 +1,8 @@
-/* cli.h - what the commands of tenon share: how a command is described, the common options, exit status.
+/* cli.h - what the commands of tenon share: how a command is described, the common options, exit
+ * status.
  *
- * Each command is one file cmd_NAME.c that defines one struct command; main.c lists them. The command line
- * sees the library through tenon.h alone. */
+ * Each command is one file cmd_NAME.c that defines one struct command; main.c lists them. The
+ * command line sees the library through tenon.h alone. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -22,6 +23,7 @@ struct cli {
 	const char          **args; /* positional arguments */
 	int                   nargs;
 	bool                  json, quiet, verbose, help;
+	const char           *from; /* a format's name, or NULL */
 	int                   io;   /* 0, or 1 + tn_io */
 	uint64_t              threads, max_memory;
 };
@@ -40,7 +42,8 @@ struct command {
 extern const struct command cmd_ls, cmd_info, cmd_get, cmd_convert, cmd_verify, cmd_hash, cmd_map,
 	cmd_formats, cmd_sample;
 
-/* The work options of the library as the command line gave them; progress draws a bar on a terminal. */
+/* The work options of the library as the command line gave them; progress draws a bar on a
+ * terminal. */
 tn_work cli_work(const struct cli *cli);
 
 #endif

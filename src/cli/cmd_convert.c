@@ -17,15 +17,22 @@ struct convert {
 #define AT(field) offsetof(struct convert, field)
 static const struct opt options[] = {
 	{ "to", 0, OPT_TEXT, AT(to), "FORMAT", "instead of the extension of OUT" },
-	{ "filter", 0, OPT_LIST, AT(filter), "GLOB", "only tensors whose names match; may be repeated" },
+	{ "filter", 0, OPT_LIST, AT(filter), "GLOB",
+	  "only tensors whose names match; may be repeated" },
 	{ "meta", 0, OPT_LIST, AT(meta), "K=V", "set a metadata string; may be repeated" },
-	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL, "leave out what the format cannot hold" },
-	{ "carry", 0, OPT_FLAG, AT(carry), NULL, "keep tensors of types that the format lacks as bytes" },
-	{ "no-envelope", 0, OPT_FLAG, AT(no_envelope), NULL, "no envelope: what would go there is a loss" },
-	{ "keep-unknown", 0, OPT_FLAG, AT(keep_unknown), NULL, "in the same format: keep members unknown to it" },
+	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL,
+	  "leave out what the format cannot hold" },
+	{ "carry", 0, OPT_FLAG, AT(carry), NULL,
+	  "keep tensors of types that the format lacks as bytes" },
+	{ "no-envelope", 0, OPT_FLAG, AT(no_envelope), NULL,
+	  "no envelope: what would go there is a loss" },
+	{ "keep-unknown", 0, OPT_FLAG, AT(keep_unknown), NULL,
+	  "in the same format: keep members unknown to it" },
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written and lost" },
-	{ "align", 0, OPT_SIZE, AT(align), "N", "alignment of the data, where the format leaves it free" },
-	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL, "write OUT itself, without a temporary file" },
+	{ "align", 0, OPT_SIZE, AT(align), "N",
+	  "alignment of the data, where the format leaves it free" },
+	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL,
+	  "write OUT itself, without a temporary file" },
 	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
 	OPT_END
 };
@@ -59,24 +66,26 @@ static char **split_pairs(const struct cli *cli, const struct opt_list *list)
 	return pairs;
 }
 
-static void print_json(const struct cli *cli, const tn_convert_options *how, const tn_converted *done)
+static void print_json(const struct cli *cli, const tn_convert_options *how,
+                       const tn_converted *done)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(cli->args[0]));
-	json_string(json_at(&j, "output"), tn_text(cli->args[1]));
-	json_string(json_at(&j, "format"), tn_text(how->format));
-	json_uint(json_at(&j, "size"), done->size);
-	json_uint(json_at(&j, "tensors"), done->tensors);
-	json_bool(json_at(&j, "dry_run"), how->dry_run);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+	js_string(js_at(&j, "output"), tn_text(cli->args[1]));
+	js_string(js_at(&j, "format"), tn_text(how->format));
+	js_uint(js_at(&j, "size"), done->size);
+	js_uint(js_at(&j, "tensors"), done->tensors);
+	js_bool(js_at(&j, "dry_run"), how->dry_run);
 	findings_json(&j, "findings", done->report);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 /* "out.bpk: burnpack, 23 tensors, 1.2 MiB (1,234,567 bytes)". */
-static void print_summary(const struct cli *cli, const tn_convert_options *how, const tn_converted *done)
+static void print_summary(const struct cli *cli, const tn_convert_options *how,
+                          const tn_converted *done, bool refused)
 {
 	struct text t = { 0 };
 	text_escape(&t, tn_text(cli->args[1]));
@@ -84,6 +93,8 @@ static void print_summary(const struct cli *cli, const tn_convert_options *how, 
 	text_plural(&t, done->tensors, "tensor");
 	text_str(&t, ", ");
 	text_exact_size(&t, done->size);
+	if (refused)
+		text_str(&t, "; refused without --allow-loss");
 	text_str(&t, "\n");
 	out_text(&t);
 }
@@ -94,21 +105,42 @@ static const char *culprit(const struct cli *cli, const tn_error *err)
 	return err->code == TN_E_IO && err->offset == TN_NO_OFFSET ? cli->args[1] : cli->args[0];
 }
 
-static enum status convert(const struct cli *cli, const tn_file *file, const tn_convert_options *how)
+static bool loses(const tn_report *report)
+{
+	for (size_t i = 0; i < tn_report_count(report); i++)
+		if (tn_report_at(report, i).code == TN_E_LOSSY
+		    && tn_report_at(report, i).severity >= TN_WARNING)
+			return true;
+	return false;
+}
+
+static enum status failed(const struct cli *cli, const tn_error *err, const tn_report *report)
+{
+	enum status status = fail_findings(cli, culprit(cli, err), err, report);
+	if (err->code == TN_E_LOSSY && !cli->json)
+		fprintf(stderr, "nothing was written: --allow-loss leaves these out\n");
+	return status;
+}
+
+/* A dry run goes on where the conversion would be refused, so that it can tell the size. */
+static enum status convert(const struct cli *cli, const tn_file *file,
+                           const tn_convert_options *how, bool allow_loss)
 {
 	tn_converted done = { 0 };
 	tn_error err = { 0 };
 	enum status status = STATUS_YES;
 	if (tn_convert(file, cli->args[1], how, &done, &err) != TN_OK) {
-		status = fail_findings(cli, culprit(cli, &err), &err, done.report);
-		if (err.code == TN_E_LOSSY && !cli->json)
-			fprintf(stderr, "nothing was written: --allow-loss leaves these out\n");
-	} else if (cli->json) {
-		print_json(cli, how, &done);
+		status = failed(cli, &err, done.report);
 	} else {
-		findings_print(cli->args[0], done.report, findings_least(cli));
-		if (!cli->quiet || how->dry_run)
-			print_summary(cli, how, &done);
+		bool refused = !allow_loss && loses(done.report);
+		status = refused ? STATUS_NO : STATUS_YES;
+		if (cli->json) {
+			print_json(cli, how, &done);
+		} else {
+			findings_print(cli->args[0], done.report, findings_least(cli));
+			if (!cli->quiet || how->dry_run)
+				print_summary(cli, how, &done, refused);
+		}
 	}
 	tn_report_free(done.report);
 	return status;
@@ -117,9 +149,11 @@ static enum status convert(const struct cli *cli, const tn_file *file, const tn_
 static tn_write_options write_options(const struct cli *cli, const struct convert *o)
 {
 	return (tn_write_options){
-		.allow_loss = o->allow_loss, .carry = o->carry, .no_envelope = o->no_envelope,
-		.keep_unknown = o->keep_unknown, .in_place = o->in_place, .no_sync = o->no_sync,
-		.exact_path = true, .align = o->align, .max_memory = cli->max_memory, .work = cli_work(cli),
+		.allow_loss = o->allow_loss,     .carry = o->carry,
+		.no_envelope = o->no_envelope,   .keep_unknown = o->keep_unknown,
+		.in_place = o->in_place,         .no_sync = o->no_sync,
+		.exact_path = true,              .align = o->align,
+		.max_memory = cli->max_memory,   .work = cli_work(cli),
 	};
 }
 
@@ -138,10 +172,14 @@ static enum status run(const struct cli *cli, const void *own)
 	status = input_open(&in, cli, cli->args[0]);
 	if (status == STATUS_YES) {
 		tn_convert_options how = {
-			.format = format.name, .write = write_options(cli, o), .select = chosen, .select_ctx = &filter,
-			.set = (const char *const *)pairs, .dry_run = o->dry_run,
+			.format = format.name,
+			.write = write_options(cli, o),
+			.select = chosen, .select_ctx = &filter,
+			.set = (const char *const *)pairs,
+			.dry_run = o->dry_run,
 		};
-		status = convert(cli, in.file, &how);
+		how.write.allow_loss |= o->dry_run;
+		status = convert(cli, in.file, &how, o->allow_loss);
 		input_close(&in);
 	}
 	free(pairs);
@@ -149,9 +187,11 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_convert = {
-	.name = "convert", .args = "IN OUT", .summary = "Write a file in another format, or again in its own",
-	.details = "Everything travels: what the format of OUT has no place for goes into an envelope in its metadata and\n"
-	           "comes back from there. What would be lost is listed and refused (exit status 1) unless --allow-loss\n"
-	           "is given. OUT appears whole or not at all, except with --in-place.\n",
+	.name = "convert", .args = "IN OUT",
+	.summary = "Write a file in another format, or again in its own",
+	.details = "Everything travels: what the format of OUT has no place for goes into an\n"
+	           "envelope in its metadata and comes back from there. What would be lost is\n"
+	           "listed and refused (exit status 1) unless --allow-loss is given. OUT appears\n"
+	           "whole or not at all, except with --in-place.\n",
 	.options = options, .size = sizeof(struct convert), .least = 2, .most = 2, .run = run,
 };

@@ -22,33 +22,33 @@ static void print_table(void)
 
 static void json_extensions(struct json *j, const char *list)
 {
-	json_open(json_at(j, "extensions"), '[', JSON_ONE_LINE);
+	js_open(js_at(j, "extensions"), '[', JSON_ONE_LINE);
 	while (*list != '\0') {
 		size_t n = strcspn(list, ",");
-		json_string(j, (tn_view){ (const uint8_t *)list, n });
+		js_string(j, (tn_view){ (const uint8_t *)list, n });
 		list += n + (list[n] == ',');
 	}
-	json_close(j);
+	js_close(j);
 }
 
 static void print_json(void)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_open(json_at(&j, "formats"), '[', JSON_LINES);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_open(js_at(&j, "formats"), '[', JSON_LINES);
 	for (size_t i = 0; i < tn_format_count(); i++) {
 		tn_format f = tn_format_at(i);
-		json_open(&j, '{', JSON_ONE_LINE);
-		json_string(json_at(&j, "name"), tn_text(f.name));
+		js_open(&j, '{', JSON_ONE_LINE);
+		js_string(js_at(&j, "name"), tn_text(f.name));
 		json_extensions(&j, f.extensions);
-		json_bool(json_at(&j, "read"), f.reads);
-		json_bool(json_at(&j, "write"), f.writes);
-		json_close(&j);
+		js_bool(js_at(&j, "read"), f.reads);
+		js_bool(js_at(&j, "write"), f.writes);
+		js_close(&j);
 	}
-	json_close(&j);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status run(const struct cli *cli, const void *own)

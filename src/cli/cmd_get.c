@@ -19,11 +19,14 @@ struct get {
 	int         as;
 };
 
+#define AT(field) offsetof(struct get, field)
 static const struct opt options[] = {
-	{ "output", 'o', OPT_TEXT, offsetof(struct get, output), "OUT", "write there; '-' insists on standard output" },
-	{ "as", 0, OPT_CHOICE, offsetof(struct get, as), "raw|npy|text", "raw bytes (default), a numpy file, numbers" },
-	{ "slice", 0, OPT_TEXT, offsetof(struct get, slice), "PARTS", "0:4,:,-1: a range or an index per dimension" },
-	{ "meta", 0, OPT_TEXT, offsetof(struct get, meta), "KEY", "one metadata value in place of a tensor" },
+	{ "output", 'o', OPT_TEXT, AT(output), "OUT",
+	  "write there; '-' insists on standard output" },
+	{ "as", 0, OPT_CHOICE, AT(as), "raw|npy|text",
+	  "raw bytes (default), a numpy file, numbers" },
+	{ "slice", 0, OPT_TEXT, AT(slice), "PARTS", "0:4,:,-1: a range or an index per dimension" },
+	{ "meta", 0, OPT_TEXT, AT(meta), "KEY", "one metadata value in place of a tensor" },
 	OPT_END
 };
 
@@ -35,7 +38,7 @@ static void print_value(const tn_meta *value)
 	tn_view string;
 	struct text t = { 0 };
 	if (!tn_meta_string(value, &string)) {
-		json_begin(&j, stdout);
+		js_begin(&j, stdout);
 		meta_json(&j, value);
 	} else if (isatty(STDOUT_FILENO)) {
 		text_escape(&t, string);
@@ -56,13 +59,13 @@ static enum status get_meta(const struct cli *cli, const tn_file *file, const ch
 		return STATUS_YES;
 	}
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(cli->args[0]));
-	json_string(json_at(&j, "key"), tn_text(key));
-	meta_json(json_at(&j, "value"), value);
-	json_close(&j);
-	json_end(&j);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+	js_string(js_at(&j, "key"), tn_text(key));
+	meta_json(js_at(&j, "value"), value);
+	js_close(&j);
+	js_end(&j);
 	return STATUS_YES;
 }
 
@@ -118,11 +121,11 @@ static tn_code take_json(void *ctx, uint8_t *bytes, size_t n, tn_error *err)
 		while (opens > 0 && t->index[opens - 1] == 0)
 			opens--;
 		for (uint32_t d = opens; d < rank; d++)
-			json_open(&t->json, '[', d + 1 < rank ? JSON_LINES : JSON_ONE_LINE);
+			js_open(&t->json, '[', d + 1 < rank ? JSON_LINES : JSON_ONE_LINE);
 		value_json(&t->json, t->dtype, bytes + i);
 		for (uint32_t d = rank; d-- > 0 && ++t->index[d] == shape[d]; ) {
 			t->index[d] = 0;
-			json_close(&t->json);
+			js_close(&t->json);
 		}
 	}
 	return written(t, err);
@@ -130,56 +133,59 @@ static tn_code take_json(void *ctx, uint8_t *bytes, size_t n, tn_error *err)
 
 static void json_shape(struct json *j, const struct slice *s)
 {
-	json_open(json_at(j, "shape"), '[', JSON_ONE_LINE);
+	js_open(js_at(j, "shape"), '[', JSON_ONE_LINE);
 	for (uint32_t d = 0; d < s->out_rank; d++)
-		json_uint(j, s->out_shape[d]);
-	json_close(j);
+		js_uint(j, s->out_shape[d]);
+	js_close(j);
 }
 
 /* The head that both JSON documents share: of the values, and of the file written. */
-static void json_head(struct json *j, const struct cli *cli, const tn_tensor *x, const struct slice *s)
+static void json_head(struct json *j, const struct cli *cli, const tn_tensor *x,
+                      const struct slice *s)
 {
-	json_begin(j, stdout);
-	json_open(j, '{', JSON_LINES);
-	json_string(json_at(j, "file"), tn_text(cli->args[0]));
-	json_string(json_at(j, "tensor"), x->name);
-	json_string(json_at(j, "dtype"), tn_text(tn_dtype_name(x->dtype)));
+	js_begin(j, stdout);
+	js_open(j, '{', JSON_LINES);
+	js_string(js_at(j, "file"), tn_text(cli->args[0]));
+	js_string(js_at(j, "tensor"), x->name);
+	js_string(js_at(j, "dtype"), tn_text(tn_dtype_name(x->dtype)));
 	json_shape(j, s);
 }
 
-static enum status print_json(const struct cli *cli, const tn_file *file, size_t i, const struct slice *s)
+static enum status print_json(const struct cli *cli, const tn_file *file, size_t i,
+                              const struct slice *s)
 {
 	tn_tensor x = tn_tensor_at(file, i);
 	tn_error err = { 0 };
 	struct taker t = { .to = stdout, .dtype = x.dtype, .unit = s->unit, .slice = s };
 	json_head(&t.json, cli, &x, s);
-	json_at(&t.json, "values");
+	js_at(&t.json, "values");
 	if (s->elements == 0) {
-		json_open(&t.json, '[', JSON_ONE_LINE);
-		json_close(&t.json);
+		js_open(&t.json, '[', JSON_ONE_LINE);
+		js_close(&t.json);
 	}
 	if (slice_read(s, file, i, take_json, &t, &err) != TN_OK)
 		return fail(cli, cli->args[0], &err);
-	json_close(&t.json);
-	json_end(&t.json);
+	js_close(&t.json);
+	js_end(&t.json);
 	return STATUS_YES;
 }
 
-static void report_written(const struct cli *cli, const struct get *o, const tn_tensor *x, const struct slice *s, int as)
+static void report_written(const struct cli *cli, const struct get *o, const tn_tensor *x,
+                           const struct slice *s, int as)
 {
 	static const char *const names[] = { "", "raw", "npy", "text" };
 	struct json j;
 	if (!cli->json)
 		return;
 	json_head(&j, cli, x, s);
-	json_string(json_at(&j, "output"), tn_text(o->output));
-	json_string(json_at(&j, "as"), tn_text(names[as]));
-	json_close(&j);
-	json_end(&j);
+	js_string(js_at(&j, "output"), tn_text(o->output));
+	js_string(js_at(&j, "as"), tn_text(names[as]));
+	js_close(&j);
+	js_end(&j);
 }
 
-static enum status write_tensor(const struct cli *cli, const struct get *o, const tn_file *file, size_t i,
-                                const struct slice *s, int as)
+static enum status write_tensor(const struct cli *cli, const struct get *o, const tn_file *file,
+                                size_t i, const struct slice *s, int as)
 {
 	tn_tensor x = tn_tensor_at(file, i);
 	tn_error err = { 0 };
@@ -220,20 +226,24 @@ static int form(const struct cli *cli, const struct get *o)
 }
 
 /* The whole of a tensor whose elements do not stand alone is a run of bytes. */
-static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x, int as, struct slice *s)
+static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x,
+                               int as, struct slice *s)
 {
 	size_t unit = value_size(x->dtype);
 	const char *dtype = tn_dtype_name(x->dtype);
 	struct text complaint = { 0 };
 	if (unit == 0 && (o->slice != NULL || as != AS_RAW))
-		return fail_with(cli, cli->args[0], TN_E_USAGE, "%s elements do not stand alone: only --as raw, without --slice",
+		return fail_with(cli, cli->args[0], TN_E_USAGE,
+		                 "%s elements do not stand alone: only --as raw, without --slice",
 		                 dtype);
 	if (as == AS_NPY && value_npy(x->dtype) == NULL)
-		return fail_with(cli, cli->args[0], TN_E_USAGE, "numpy has no type for %s: use --as raw or --as text", dtype);
+		return fail_with(cli, cli->args[0], TN_E_USAGE,
+		                 "numpy has no type for %s: use --as raw or --as text", dtype);
 	bool good = unit > 0 ? slice_parse(s, o->slice, x->rank, x->shape, unit, &complaint)
 	                     : slice_parse(s, NULL, 1, &x->nbytes, 1, &complaint);
-	enum status status = good ? STATUS_YES
-	                          : fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
+	enum status status = STATUS_YES;
+	if (!good)
+		status = fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
 	text_free(&complaint);
 	return status;
 }
@@ -258,14 +268,16 @@ static enum status get_tensor(const struct cli *cli, const struct get *o, const 
 static enum status check_usage(const struct cli *cli, const struct get *o)
 {
 	bool to_stdout = o->output == NULL || strcmp(o->output, "-") == 0;
-	if (o->meta != NULL && (cli->nargs > 1 || o->output != NULL || o->slice != NULL || o->as != AS_DEFAULT))
+	if (o->meta != NULL
+	    && (cli->nargs > 1 || o->output != NULL || o->slice != NULL || o->as != AS_DEFAULT))
 		return fail_usage(cli, "--meta stands alone: no TENSOR, no other option");
 	if (o->meta == NULL && cli->nargs < 2)
 		return fail_usage(cli, "expected FILE TENSOR, or --meta KEY");
 	if (cli->json && (o->output == NULL ? o->as != AS_DEFAULT : to_stdout))
 		return fail_usage(cli, "--json prints the values itself: give -o OUT for a file");
-	if (o->meta == NULL && !cli->json && o->output == NULL && form(cli, o) != AS_TEXT && isatty(STDOUT_FILENO))
-		return fail_usage(cli, "raw bytes do not belong on a terminal: --as text shows numbers, -o OUT writes a file");
+	bool bytes = o->meta == NULL && !cli->json && form(cli, o) != AS_TEXT;
+	if (bytes && o->output == NULL && isatty(STDOUT_FILENO))
+		return fail_usage(cli, "no bytes to a terminal: try --as text, -o OUT or -o -");
 	return STATUS_YES;
 }
 
@@ -284,8 +296,10 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_get = {
-	.name = "get", .args = "FILE TENSOR", .summary = "Write the bytes or values of one tensor, or a metadata value",
-	.details = "A slice has a part for each dimension: '2' one index, '0:4' a range, ':' all; negative numbers count\n"
-	           "from the end. An OUT that ends in .npy is written as a numpy file.\n",
+	.name = "get", .args = "FILE [TENSOR]",
+	.summary = "Write the bytes or values of one tensor, or a metadata value",
+	.details = "A slice has a part for each dimension: '2' one index, '0:4' a range, ':' all;\n"
+	           "negative numbers count from the end. An OUT that ends in .npy is written as\n"
+	           "a numpy file.\n",
 	.options = options, .size = sizeof(struct get), .least = 1, .most = 2, .run = run,
 };

@@ -11,8 +11,10 @@ struct hash {
 	const char *check;
 };
 
+#define AT(field) offsetof(struct hash, field)
 static const struct opt options[] = {
-	{ "check", 0, OPT_TEXT, offsetof(struct hash, check), "LIST", "compare with what this command printed before" },
+	{ "check", 0, OPT_TEXT, AT(check), "LIST",
+	  "compare with what this command printed before" },
 	OPT_END
 };
 
@@ -33,7 +35,7 @@ static void json_digest(struct json *j, const char *key, const tn_digest *digest
 {
 	char hex[DIGEST_HEX + 1];
 	tn_digest_text(digest, hex);
-	json_string(json_at(j, key), tn_text(hex));
+	js_string(js_at(j, key), tn_text(hex));
 }
 
 static void print_list(const tn_file *file, const tn_digest *digests, const tn_digest *total)
@@ -43,24 +45,25 @@ static void print_list(const tn_file *file, const tn_digest *digests, const tn_d
 	print_line(total, tn_text("total"));
 }
 
-static void print_json(const char *path, const tn_file *file, const tn_digest *digests, const tn_digest *total)
+static void print_json(const char *path, const tn_file *file, const tn_digest *digests,
+                       const tn_digest *total)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "algorithm"), tn_text("blake3"));
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "algorithm"), tn_text("blake3"));
 	json_digest(&j, "total", total);
-	json_open(json_at(&j, "tensors"), '[', JSON_LINES);
+	js_open(js_at(&j, "tensors"), '[', JSON_LINES);
 	for (size_t i = 0; i < tn_tensor_count(file); i++) {
-		json_open(&j, '{', JSON_ONE_LINE);
-		json_string(json_at(&j, "name"), tn_tensor_at(file, i).name);
+		js_open(&j, '{', JSON_ONE_LINE);
+		js_string(js_at(&j, "name"), tn_tensor_at(file, i).name);
 		json_digest(&j, "digest", &digests[i]);
-		json_close(&j);
+		js_close(&j);
 	}
-	json_close(&j);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 /* ---- Comparing ---- */
@@ -83,21 +86,22 @@ static void text_difference(struct comparison *c, const char *kind, tn_view name
 }
 
 /* kind is "changed", "missing" (from the file) or "added" (to the list). */
-static void differ(struct comparison *c, const char *kind, tn_view name, const char *expected, const char *actual)
+static void differ(struct comparison *c, const char *kind, tn_view name, const char *expected,
+                   const char *actual)
 {
 	c->differences++;
 	if (!c->as_json) {
 		text_difference(c, kind, name);
 		return;
 	}
-	json_open(&c->json, '{', JSON_ONE_LINE);
-	json_string(json_at(&c->json, "name"), name);
-	json_string(json_at(&c->json, "kind"), tn_text(kind));
+	js_open(&c->json, '{', JSON_ONE_LINE);
+	js_string(js_at(&c->json, "name"), name);
+	js_string(js_at(&c->json, "kind"), tn_text(kind));
 	if (expected != NULL)
-		json_string(json_at(&c->json, "expected"), tn_text(expected));
+		js_string(js_at(&c->json, "expected"), tn_text(expected));
 	if (actual != NULL)
-		json_string(json_at(&c->json, "actual"), tn_text(actual));
-	json_close(&c->json);
+		js_string(js_at(&c->json, "actual"), tn_text(actual));
+	js_close(&c->json);
 }
 
 /* Both lists are sorted by name. */
@@ -105,7 +109,8 @@ static void compare(struct comparison *c, const struct digests *want, const stru
 {
 	size_t i = 0, k = 0;
 	while (i < want->n || k < have->n) {
-		const struct digest_line *w = i < want->n ? &want->lines[i] : NULL, *h = k < have->n ? &have->lines[k] : NULL;
+		const struct digest_line *w = i < want->n ? &want->lines[i] : NULL;
+		const struct digest_line *h = k < have->n ? &have->lines[k] : NULL;
 		int order = w == NULL ? 1 : h == NULL ? -1 : digests_cmp(w, h);
 		if (order < 0)
 			differ(c, "missing", text_view(&w->name), w->digest, NULL);
@@ -116,13 +121,14 @@ static void compare(struct comparison *c, const struct digests *want, const stru
 		i += order <= 0;
 		k += order >= 0;
 	}
-	bool shapes = c->differences == 0 && *want->total != '\0' && strcmp(want->total, have->total) != 0;
-	if (shapes) /* the total also covers dtypes and shapes */
-		differ(c, "changed", tn_text("total (a dtype or a shape)"), want->total, have->total);
+	if (c->differences > 0 || *want->total == '\0')
+		return;
+	if (strcmp(want->total, have->total) != 0) /* it also covers dtypes and shapes */
+		differ(c, "changed", tn_text("a dtype or a shape"), want->total, have->total);
 }
 
-static void list_file(struct digests *have, const struct digests *want, const tn_file *file, const tn_digest *digests,
-                      const tn_digest *total)
+static void list_file(struct digests *have, const struct digests *want, const tn_file *file,
+                      const tn_digest *digests, const tn_digest *total)
 {
 	*have = (struct digests){ .json = want->json };
 	for (size_t i = 0; i < tn_tensor_count(file); i++) {
@@ -180,24 +186,25 @@ static void print_verdict(const struct cli *cli, const char *list, struct compar
 	text_free(&t);
 }
 
-static enum status check(const struct cli *cli, const char *path, const struct digests *want, const struct digests *have)
+static enum status check(const struct cli *cli, const char *path, const struct digests *want,
+                         const struct digests *have)
 {
 	struct comparison c = { .as_json = cli->json, .json_names = want->json };
 	if (c.as_json) {
-		json_begin(&c.json, stdout);
-		json_open(&c.json, '{', JSON_LINES);
-		json_string(json_at(&c.json, "file"), tn_text(cli->args[0]));
-		json_string(json_at(&c.json, "list"), tn_text(path));
-		json_string(json_at(&c.json, "algorithm"), tn_text("blake3"));
-		json_string(json_at(&c.json, "total"), tn_text(have->total));
-		json_open(json_at(&c.json, "differences"), '[', JSON_LINES);
+		js_begin(&c.json, stdout);
+		js_open(&c.json, '{', JSON_LINES);
+		js_string(js_at(&c.json, "file"), tn_text(cli->args[0]));
+		js_string(js_at(&c.json, "list"), tn_text(path));
+		js_string(js_at(&c.json, "algorithm"), tn_text("blake3"));
+		js_string(js_at(&c.json, "total"), tn_text(have->total));
+		js_open(js_at(&c.json, "differences"), '[', JSON_LINES);
 	}
 	compare(&c, want, have);
 	if (c.as_json) {
-		json_close(&c.json);
-		json_bool(json_at(&c.json, "ok"), c.differences == 0);
-		json_close(&c.json);
-		json_end(&c.json);
+		js_close(&c.json);
+		js_bool(js_at(&c.json, "ok"), c.differences == 0);
+		js_close(&c.json);
+		js_end(&c.json);
 	} else {
 		print_verdict(cli, path, &c);
 	}
@@ -206,7 +213,8 @@ static enum status check(const struct cli *cli, const char *path, const struct d
 
 /* ---- The command ---- */
 
-static enum status hash(const struct cli *cli, const struct hash *o, const tn_file *file, const struct digests *want)
+static enum status hash(const struct cli *cli, const struct hash *o, const tn_file *file,
+                        const struct digests *want)
 {
 	tn_work work = cli_work(cli);
 	tn_digest *digests = grab(tn_tensor_count(file) * sizeof *digests), total;
@@ -246,8 +254,10 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_hash = {
-	.name = "hash", .args = "FILE", .summary = "Digest the content of each tensor and of the whole",
-	.details = "A digest is BLAKE3 of a tensor's bytes; the total, last, covers names, dtypes and shapes too. Both are the\n"
-	           "same for the same tensors in any format. LIST is either form of the output; exit status 1 when it differs.\n",
+	.name = "hash", .args = "FILE",
+	.summary = "Digest the content of each tensor and of the whole",
+	.details = "A digest is BLAKE3 of a tensor's bytes; the total, last, covers names, dtypes\n"
+	           "and shapes too. Both are the same for the same tensors in any format. LIST is\n"
+	           "either form of the output; exit status 1 when it differs.\n",
 	.options = options, .size = sizeof(struct hash), .least = 1, .most = 1, .run = run,
 };

@@ -73,14 +73,16 @@ static void print_facts(const char *path, const tn_file *file, uint64_t data)
 	text_exact_size(fact(&t, "data"), data);
 	text_count(fact(&t, "tensors"), tn_tensor_count(file));
 	text_count(fact(&t, "parameters"), tn_file_parameters(file));
-	cell = fact(&t, "alignment");
-	text_plural(cell, tn_file_alignment(file), "byte");
+	if (data > 0)
+		text_plural(fact(&t, "alignment"), tn_file_alignment(file), "byte");
 	table_print(&t, "", false);
 }
 
 static void print_dtypes(const struct use uses[TN_DTYPES])
 {
-	static const struct column columns[] = { { "DTYPE", false }, { "TENSORS", true }, { "SIZE", true } };
+	static const struct column columns[] = {
+		{ "DTYPE", false }, { "TENSORS", true }, { "SIZE", true },
+	};
 	size_t which[TN_DTYPES], n = order(uses, which);
 	struct table t;
 	if (n == 0)
@@ -89,7 +91,7 @@ static void print_dtypes(const struct use uses[TN_DTYPES])
 	for (size_t i = 0; i < n; i++) {
 		text_str(table_cell(&t), tn_dtype_name((tn_dtype)which[i]));
 		text_count(table_cell(&t), uses[which[i]].count);
-		text_size(table_cell(&t), uses[which[i]].bytes);
+		text_bytes(table_cell(&t), uses[which[i]].bytes);
 	}
 	heading("dtypes");
 	table_print(&t, "  ", false);
@@ -108,37 +110,38 @@ static void print_map(const char *title, const tn_meta *map, bool whole)
 static void json_dtypes(struct json *j, const struct use uses[TN_DTYPES])
 {
 	size_t which[TN_DTYPES], n = order(uses, which);
-	json_open(json_at(j, "dtypes"), '[', JSON_LINES);
+	js_open(js_at(j, "dtypes"), '[', JSON_LINES);
 	for (size_t i = 0; i < n; i++) {
-		json_open(j, '{', JSON_ONE_LINE);
-		json_string(json_at(j, "dtype"), tn_text(tn_dtype_name((tn_dtype)which[i])));
-		json_uint(json_at(j, "count"), uses[which[i]].count);
-		json_uint(json_at(j, "bytes"), uses[which[i]].bytes);
-		json_close(j);
+		js_open(j, '{', JSON_ONE_LINE);
+		js_string(js_at(j, "dtype"), tn_text(tn_dtype_name((tn_dtype)which[i])));
+		js_uint(js_at(j, "count"), uses[which[i]].count);
+		js_uint(js_at(j, "bytes"), uses[which[i]].bytes);
+		js_close(j);
 	}
-	json_close(j);
+	js_close(j);
 }
 
-static void print_json(const char *path, const tn_file *file, const struct use uses[TN_DTYPES], uint64_t data)
+static void print_json(const char *path, const tn_file *file, const struct use uses[TN_DTYPES],
+                       uint64_t data)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "format"), tn_text(tn_file_format(file)));
-	json_string(json_at(&j, "version"), tn_text(tn_file_version(file)));
-	json_string(json_at(&j, "dialect"), tn_text(tn_file_dialect(file)));
-	json_uint(json_at(&j, "size"), tn_file_size(file));
-	json_uint(json_at(&j, "tensors"), tn_tensor_count(file));
-	json_uint(json_at(&j, "parameters"), tn_file_parameters(file));
-	json_uint(json_at(&j, "alignment"), tn_file_alignment(file));
-	json_uint(json_at(&j, "data_bytes"), data);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_string(js_at(&j, "version"), tn_text(tn_file_version(file)));
+	js_string(js_at(&j, "dialect"), tn_text(tn_file_dialect(file)));
+	js_uint(js_at(&j, "size"), tn_file_size(file));
+	js_uint(js_at(&j, "tensors"), tn_tensor_count(file));
+	js_uint(js_at(&j, "parameters"), tn_file_parameters(file));
+	js_uint(js_at(&j, "alignment"), tn_file_alignment(file));
+	js_uint(js_at(&j, "data_bytes"), data);
 	json_dtypes(&j, uses);
-	meta_json(json_at(&j, "metadata"), tn_metadata(file));
-	meta_json(json_at(&j, "native"), tn_native(file));
+	meta_json(js_at(&j, "metadata"), tn_metadata(file));
+	meta_json(js_at(&j, "native"), tn_native(file));
 	findings_json(&j, "warnings", tn_warnings(file));
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status run(const struct cli *cli, const void *own)
@@ -165,7 +168,8 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_info = {
-	.name = "info", .args = "FILE", .summary = "Tell what a file is: format, metadata, dtypes, sizes",
+	.name = "info", .args = "FILE",
+	.summary = "Tell what a file is: format, metadata, dtypes, sizes",
 	.details = "Long values are shortened; -v shows them whole.\n",
 	.options = NULL, .least = 1, .most = 1, .run = run,
 };

@@ -17,11 +17,12 @@ struct ls {
 	uint64_t        limit;
 };
 
+#define AT(field) offsetof(struct ls, field)
 static const struct opt options[] = {
-	{ "filter", 0, OPT_LIST, offsetof(struct ls, filter), "GLOB", "only names that match; may be repeated" },
-	{ "sort", 0, OPT_CHOICE, offsetof(struct ls, sort), "name|size|offset", "instead of the order of the file" },
-	{ "tree", 0, OPT_FLAG, offsetof(struct ls, tree), NULL, "group names at dots and slashes" },
-	{ "limit", 0, OPT_COUNT, offsetof(struct ls, limit), "N", "the first N only" },
+	{ "filter", 0, OPT_LIST, AT(filter), "GLOB", "only names that match; may be repeated" },
+	{ "sort", 0, OPT_CHOICE, AT(sort), "name|size|offset", "instead of the order of the file" },
+	{ "tree", 0, OPT_FLAG, AT(tree), NULL, "group names at dots and slashes" },
+	{ "limit", 0, OPT_COUNT, AT(limit), "N", "the first N only" },
 	OPT_END
 };
 
@@ -46,7 +47,9 @@ static int by_offset(const void *a, const void *b)
 
 static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 {
-	static int (*const orders[])(const void *, const void *) = { NULL, by_name, by_size, by_offset };
+	static int (*const orders[])(const void *, const void *) = {
+		NULL, by_name, by_size, by_offset,
+	};
 	size_t count = tn_tensor_count(file);
 	tn_tensor *list = grab(count * sizeof *list);
 	*n = 0;
@@ -65,7 +68,8 @@ static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 static void print_table(const tn_tensor *list, size_t n)
 {
 	static const struct column columns[] = {
-		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true }, { "OFFSET", true },
+		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true },
+		{ "OFFSET", true },
 	};
 	struct table t;
 	table_init(&t, columns, 5);
@@ -73,7 +77,7 @@ static void print_table(const tn_tensor *list, size_t n)
 		text_escape(table_cell(&t), list[i].name);
 		text_dtype(table_cell(&t), &list[i]);
 		text_shape(table_cell(&t), list[i].rank, list[i].shape);
-		text_size(table_cell(&t), list[i].stored);
+		text_bytes(table_cell(&t), list[i].stored);
 		text_fmt(table_cell(&t), "%" PRIu64, list[i].offset);
 	}
 	table_print(&t, "", true);
@@ -93,7 +97,7 @@ static void print_total(const tn_tensor *list, size_t n, size_t shown, size_t al
 	}
 	text_plural(&t, all, "tensor");
 	text_str(&t, ", ");
-	text_size(&t, bytes);
+	text_bytes(&t, bytes);
 	if (shown < n) {
 		text_str(&t, "; ");
 		text_count(&t, n - shown);
@@ -107,37 +111,37 @@ static void print_total(const tn_tensor *list, size_t n, size_t shown, size_t al
 
 static void json_tensor(struct json *j, const tn_tensor *t)
 {
-	json_open(j, '{', JSON_ONE_LINE);
-	json_string(json_at(j, "name"), t->name);
-	json_string(json_at(j, "dtype"), tn_text(tn_dtype_name(t->dtype)));
+	js_open(j, '{', JSON_ONE_LINE);
+	js_string(js_at(j, "name"), t->name);
+	js_string(js_at(j, "dtype"), tn_text(tn_dtype_name(t->dtype)));
 	if (t->dtype == TN_OPAQUE)
-		json_string(json_at(j, "dtype_text"), t->dtype_text);
-	json_open(json_at(j, "shape"), '[', JSON_ONE_LINE);
+		js_string(js_at(j, "dtype_text"), t->dtype_text);
+	js_open(js_at(j, "shape"), '[', JSON_ONE_LINE);
 	for (uint32_t d = 0; d < t->rank; d++)
-		json_uint(j, t->shape[d]);
-	json_close(j);
-	json_uint(json_at(j, "offset"), t->offset);
-	json_uint(json_at(j, "nbytes"), t->stored);
-	json_close(j);
+		js_uint(j, t->shape[d]);
+	js_close(j);
+	js_uint(js_at(j, "offset"), t->offset);
+	js_uint(js_at(j, "nbytes"), t->stored);
+	js_close(j);
 }
 
 static void print_json(const char *path, const tn_file *file, const tn_tensor *list, size_t n)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "format"), tn_text(tn_file_format(file)));
-	json_string(json_at(&j, "version"), tn_text(tn_file_version(file)));
-	json_string(json_at(&j, "dialect"), tn_text(tn_file_dialect(file)));
-	meta_json(json_at(&j, "metadata"), tn_metadata(file));
-	json_open(json_at(&j, "tensors"), '[', JSON_LINES);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_string(js_at(&j, "version"), tn_text(tn_file_version(file)));
+	js_string(js_at(&j, "dialect"), tn_text(tn_file_dialect(file)));
+	meta_json(js_at(&j, "metadata"), tn_metadata(file));
+	js_open(js_at(&j, "tensors"), '[', JSON_LINES);
 	for (size_t i = 0; i < n; i++)
 		json_tensor(&j, &list[i]);
-	json_close(&j);
+	js_close(&j);
 	findings_json(&j, "warnings", tn_warnings(file));
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status run(const struct cli *cli, const void *own)
@@ -170,7 +174,8 @@ static enum status run(const struct cli *cli, const void *own)
 
 const struct command cmd_ls = {
 	.name = "ls", .args = "FILE", .summary = "List the tensors of a file",
-	.details = "In a GLOB '*' stands for any characters, dots too, '?' for one, [a-z] for one of a set.\n"
+	.details = "In a GLOB '*' stands for any characters, dots too, '?' for one, [a-z] for one\n"
+	           "of a set.\n"
 	           "SIZE and OFFSET tell where the bytes lie in the file.\n",
 	.options = options, .size = sizeof(struct ls), .least = 1, .most = 1, .run = run,
 };

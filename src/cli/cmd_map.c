@@ -22,7 +22,8 @@ static void text_owner(struct text *t, const tn_file *file, const tn_region *r)
 static void print_table(const tn_file *file, const tn_map *map)
 {
 	static const struct column columns[] = {
-		{ "OFFSET", true }, { "END", true }, { "SIZE", true }, { "KIND", false }, { "OWNER", false },
+		{ "OFFSET", true }, { "END", true }, { "SIZE", true }, { "KIND", false },
+		{ "OWNER", false },
 	};
 	struct table t;
 	table_init(&t, columns, 5);
@@ -30,7 +31,7 @@ static void print_table(const tn_file *file, const tn_map *map)
 		tn_region r = tn_map_at(map, i);
 		text_fmt(table_cell(&t), "%" PRIu64, r.offset);
 		text_fmt(table_cell(&t), "%" PRIu64, sum(r.offset, r.len));
-		text_size(table_cell(&t), r.len);
+		text_bytes(table_cell(&t), r.len);
 		text_str(table_cell(&t), kinds[r.kind]);
 		text_owner(table_cell(&t), file, &r);
 	}
@@ -39,33 +40,33 @@ static void print_table(const tn_file *file, const tn_map *map)
 
 static void json_region(struct json *j, const tn_file *file, const tn_region *r)
 {
-	json_open(j, '{', JSON_ONE_LINE);
-	json_uint(json_at(j, "offset"), r->offset);
-	json_uint(json_at(j, "length"), r->len);
-	json_string(json_at(j, "kind"), tn_text(kinds[r->kind]));
+	js_open(j, '{', JSON_ONE_LINE);
+	js_uint(js_at(j, "offset"), r->offset);
+	js_uint(js_at(j, "length"), r->len);
+	js_string(js_at(j, "kind"), tn_text(kinds[r->kind]));
 	if (r->tensor != SIZE_MAX)
-		json_string(json_at(j, "tensor"), tn_tensor_at(file, r->tensor).name);
+		js_string(js_at(j, "tensor"), tn_tensor_at(file, r->tensor).name);
 	else
-		json_null(json_at(j, "tensor"));
-	json_close(j);
+		js_null(js_at(j, "tensor"));
+	js_close(j);
 }
 
 static void print_json(const char *path, const tn_file *file, const tn_map *map)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "format"), tn_text(tn_file_format(file)));
-	json_uint(json_at(&j, "size"), tn_file_size(file));
-	json_open(json_at(&j, "regions"), '[', JSON_LINES);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_uint(js_at(&j, "size"), tn_file_size(file));
+	js_open(js_at(&j, "regions"), '[', JSON_LINES);
 	for (size_t i = 0; i < tn_map_count(map); i++) {
 		tn_region r = tn_map_at(map, i);
 		json_region(&j, file, &r);
 	}
-	json_close(&j);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status run(const struct cli *cli, const void *own)
@@ -91,7 +92,7 @@ static enum status run(const struct cli *cli, const void *own)
 
 const struct command cmd_map = {
 	.name = "map", .args = "FILE", .summary = "Show who owns which bytes, gaps included",
-	.details = "Kinds: header, index, tensor, padding (the format asks for it), gap (nothing claims it), trailing (after\n"
-	           "the end of the model), footer.\n",
+	.details = "Kinds: header, index, tensor, padding (the format asks for it), gap (nothing\n"
+	           "claims it), trailing (after the end of the model), footer.\n",
 	.options = NULL, .least = 1, .most = 1, .run = run,
 };

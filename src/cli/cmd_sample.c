@@ -1,7 +1,8 @@
 /* cmd_sample.c - tenon sample: a small model to try things on, the same bytes on every machine.
  *
- * It has the shape of a decoder: embeddings, layers of attention and a gated MLP, norms, a head, and a few tensors of
- * other types. The tensors are produced when the writer comes to them, so a large one needs no memory. */
+ * It has the shape of a decoder: embeddings, layers of attention and a gated MLP, norms, a head,
+ * and a few tensors of other types. The tensors are produced when the writer comes to them, so a
+ * large one needs no memory. */
 #include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/sample.h"
@@ -16,15 +17,18 @@ struct sample_options {
 	bool        no_sync;
 };
 
+#define AT(field) offsetof(struct sample_options, field)
 static const struct opt options[] = {
-	{ "to", 0, OPT_TEXT, offsetof(struct sample_options, to), "FORMAT", "instead of the extension of OUT" },
-	{ "size", 0, OPT_SIZE, offsetof(struct sample_options, size), "SIZE", "wider and with more layers, at most SIZE of data" },
-	{ "tensors", 0, OPT_COUNT, offsetof(struct sample_options, tensors), "N", "N tiny tensors in place of the decoder" },
-	{ "no-sync", 0, OPT_FLAG, offsetof(struct sample_options, no_sync), NULL, "do not wait for the disk" },
+	{ "to", 0, OPT_TEXT, AT(to), "FORMAT", "instead of the extension of OUT" },
+	{ "size", 0, OPT_SIZE, AT(size), "SIZE",
+	  "wider and with more layers, at most SIZE of data" },
+	{ "tensors", 0, OPT_COUNT, AT(tensors), "N", "N tiny tensors in place of the decoder" },
+	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
 	OPT_END
 };
 
-enum { VOCABULARY = 256, CONTEXT = 128, WIDTH = 64, LAYERS = 2, WIDER_FROM = 16, MOST_TENSORS = 10000000 };
+enum { VOCABULARY = 256, CONTEXT = 128, WIDTH = 64, LAYERS = 2 };
+enum { WIDER_FROM = 16, MOST_TENSORS = 10000000 };
 
 /* ---- The list of tensors ---- */
 
@@ -34,16 +38,19 @@ struct model {
 	uint64_t       width, layers; /* layers 0: tiny tensors only */
 };
 
-static void add(struct model *m, tn_dtype dtype, uint64_t rows, uint64_t columns, const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* rows 0: a scalar. columns 0: one dimension. */
-static void add(struct model *m, tn_dtype dtype, uint64_t rows, uint64_t columns, const char *fmt, ...)
+static void add(struct model *m, tn_dtype dtype, uint64_t rows, uint64_t columns,
+                const char *fmt, ...) PRINTF_LIKE(5, 6);
+static void add(struct model *m, tn_dtype dtype, uint64_t rows, uint64_t columns,
+                const char *fmt, ...)
 {
 	if (m->n == m->cap) {
 		m->cap = m->cap > 0 ? 2 * m->cap : 64;
 		m->list = grab_again(m->list, m->cap * sizeof *m->list);
 	}
 	struct sample *s = &m->list[m->n++];
-	*s = (struct sample){ .dtype = dtype, .rank = columns > 0 ? 2 : rows > 0 ? 1 : 0, .shape = { rows, columns } };
+	uint32_t rank = columns > 0 ? 2 : rows > 0 ? 1 : 0;
+	*s = (struct sample){ .dtype = dtype, .rank = rank, .shape = { rows, columns } };
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(s->name, sizeof s->name, fmt, ap);
@@ -60,11 +67,12 @@ static uint64_t other_bytes(uint64_t width)
 	return 2 * 2 * VOCABULARY * width + 4 * width + CONTEXT * 8 + VOCABULARY * 2 + 4;
 }
 
-/* Doubles the width while enough layers of the wider kind still fit, then takes as many layers as do. */
+/* Doubles the width while enough of the wider layers still fit, then takes as many as do. */
 static void scale(struct model *m, uint64_t size)
 {
 	m->width = WIDTH;
-	while (m->width < 16384 && WIDER_FROM * layer_bytes(2 * m->width) + other_bytes(2 * m->width) <= size)
+	while (m->width < 16384
+	       && WIDER_FROM * layer_bytes(2 * m->width) + other_bytes(2 * m->width) <= size)
 		m->width *= 2;
 	uint64_t left = size > other_bytes(m->width) ? size - other_bytes(m->width) : 0;
 	m->layers = left / layer_bytes(m->width);
@@ -111,34 +119,42 @@ static void build_tiny(struct model *m, uint64_t tensors)
 
 /* ---- Writing ---- */
 
+/* Values of all kinds: a conversion has something to carry. */
+static bool put_all(tn_writer *w, tn_meta *root, const struct model *m, tn_error *err)
+{
+	tn_meta *tokens;
+	return tn_put_string(w, root, tn_text("architecture"), tn_text("decoder"), err) == TN_OK
+	       && tn_put_uint(w, root, tn_text("hidden_size"), m->width, 32, err) == TN_OK
+	       && tn_put_uint(w, root, tn_text("layers"), m->layers, 32, err) == TN_OK
+	       && tn_put_uint(w, root, tn_text("vocabulary"), VOCABULARY, 32, err) == TN_OK
+	       && tn_put_int(w, root, tn_text("pad_token"), -1, 32, err) == TN_OK
+	       && tn_put_f32(w, root, tn_text("norm_epsilon"), 1e-5f, err) == TN_OK
+	       && tn_put_f64(w, root, tn_text("rope_theta"), 10000.0, err) == TN_OK
+	       && tn_put_bool(w, root, tn_text("tied"), false, err) == TN_OK
+	       && tn_put_array(w, root, tn_text("special_tokens"), &tokens, err) == TN_OK
+	       && tn_put_string(w, tokens, tn_text(NULL), tn_text("<bos>"), err) == TN_OK
+	       && tn_put_string(w, tokens, tn_text(NULL), tn_text("<eos>"), err) == TN_OK;
+}
+
 static tn_code describe(tn_writer *w, const struct model *m, tn_error *err)
 {
-	tn_meta *root = tn_writer_metadata(w), *tokens;
+	tn_meta *root = tn_writer_metadata(w);
 	if (tn_put_string(w, root, tn_text("name"), tn_text("tenon sample"), err) != TN_OK)
 		return err->code;
-	if (m->layers == 0)
-		return TN_OK;
-	bool failed = tn_put_string(w, root, tn_text("architecture"), tn_text("decoder"), err) != TN_OK
-	              || tn_put_uint(w, root, tn_text("hidden_size"), m->width, 32, err) != TN_OK
-	              || tn_put_uint(w, root, tn_text("layers"), m->layers, 32, err) != TN_OK
-	              || tn_put_uint(w, root, tn_text("vocabulary"), VOCABULARY, 32, err) != TN_OK
-	              || tn_put_int(w, root, tn_text("pad_token"), -1, 32, err) != TN_OK
-	              || tn_put_f32(w, root, tn_text("norm_epsilon"), 1e-5f, err) != TN_OK
-	              || tn_put_f64(w, root, tn_text("rope_theta"), 10000.0, err) != TN_OK
-	              || tn_put_bool(w, root, tn_text("tied"), false, err) != TN_OK
-	              || tn_put_array(w, root, tn_text("special_tokens"), &tokens, err) != TN_OK
-	              || tn_put_string(w, tokens, tn_text(NULL), tn_text("<bos>"), err) != TN_OK
-	              || tn_put_string(w, tokens, tn_text(NULL), tn_text("<eos>"), err) != TN_OK;
-	return failed ? err->code : TN_OK;
+	return m->layers == 0 || put_all(w, root, m, err) ? TN_OK : err->code;
 }
 
 static tn_code add_tensors(tn_writer *w, const struct model *m, tn_error *err)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct sample *s = &m->list[i];
-		tn_source source = { .kind = TN_SOURCE_CALLBACK, .produce = sample_produce, .ctx = s };
-		if (tn_writer_add(w, tn_text(s->name), s->dtype, s->rank, s->shape, 0, &source, err) != TN_OK)
-			return err->code;
+		tn_source source = {
+			.kind = TN_SOURCE_CALLBACK, .produce = sample_produce, .ctx = s,
+		};
+		tn_code code = tn_writer_add(w, tn_text(s->name), s->dtype, s->rank, s->shape, 0,
+		                             &source, err);
+		if (code != TN_OK)
+			return code;
 	}
 	return TN_OK;
 }
@@ -148,14 +164,14 @@ static void report(const struct cli *cli, const char *format, uint64_t size, siz
 	struct json j;
 	struct text t = { 0 };
 	if (cli->json) {
-		json_begin(&j, stdout);
-		json_open(&j, '{', JSON_LINES);
-		json_string(json_at(&j, "file"), tn_text(cli->args[0]));
-		json_string(json_at(&j, "format"), tn_text(format));
-		json_uint(json_at(&j, "size"), size);
-		json_uint(json_at(&j, "tensors"), tensors);
-		json_close(&j);
-		json_end(&j);
+		js_begin(&j, stdout);
+		js_open(&j, '{', JSON_LINES);
+		js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+		js_string(js_at(&j, "format"), tn_text(format));
+		js_uint(js_at(&j, "size"), size);
+		js_uint(js_at(&j, "tensors"), tensors);
+		js_close(&j);
+		js_end(&j);
 		return;
 	}
 	text_escape(&t, tn_text(cli->args[0]));
@@ -169,17 +185,22 @@ static void report(const struct cli *cli, const char *format, uint64_t size, siz
 	text_free(&t);
 }
 
-static enum status save(const struct cli *cli, const struct sample_options *o, const char *format, const struct model *m)
+static enum status save(const struct cli *cli, const struct sample_options *o, const char *format,
+                        const struct model *m)
 {
 	tn_write_options how = {
-		.no_sync = o->no_sync, .exact_path = true, .max_memory = cli->max_memory, .work = cli_work(cli),
+		.no_sync = o->no_sync, .exact_path = true,
+		.max_memory = cli->max_memory, .work = cli_work(cli),
 	};
 	tn_writer *w;
 	tn_error err = { 0 };
 	uint64_t size = 0;
 	enum status status = STATUS_YES;
-	if (tn_writer_new(&w, format, &how, &err) != TN_OK || describe(w, m, &err) != TN_OK || add_tensors(w, m, &err) != TN_OK
-	    || tn_writer_size(w, &size, &err) != TN_OK || tn_writer_save(w, cli->args[0], &err) != TN_OK)
+	if (tn_writer_new(&w, format, &how, &err) != TN_OK
+	    || describe(w, m, &err) != TN_OK
+	    || add_tensors(w, m, &err) != TN_OK
+	    || tn_writer_size(w, &size, &err) != TN_OK
+	    || tn_writer_save(w, cli->args[0], &err) != TN_OK)
 		status = fail(cli, cli->args[0], &err);
 	else
 		report(cli, format, size, m->n);
@@ -214,6 +235,7 @@ static enum status run(const struct cli *cli, const void *own)
 
 const struct command cmd_sample = {
 	.name = "sample", .args = "OUT", .summary = "Write a small model to try things on",
-	.details = "A decoder of two layers with made-up weights, the same bytes on every machine.\n",
-	.options = options, .size = sizeof(struct sample_options), .least = 1, .most = 1, .run = run,
+	.details = "A decoder of two layers with made-up weights, the same bytes everywhere.\n",
+	.options = options, .size = sizeof(struct sample_options),
+	.least = 1, .most = 1, .run = run,
 };

@@ -8,8 +8,9 @@ struct verify {
 	bool deep;
 };
 
+#define AT(field) offsetof(struct verify, field)
 static const struct opt options[] = {
-	{ "deep", 0, OPT_FLAG, offsetof(struct verify, deep), NULL, "read every byte: digests, bool values, padding" },
+	{ "deep", 0, OPT_FLAG, AT(deep), NULL, "read every byte: digests, bool values, padding" },
 	OPT_END
 };
 
@@ -24,7 +25,8 @@ static void text_tensor(struct text *t, tn_view name)
 static void print_findings(const tn_report *report, tn_severity least)
 {
 	static const struct column columns[] = {
-		{ "SEVERITY", false }, { "CODE", false }, { "OFFSET", true }, { "TENSOR", false }, { "MESSAGE", false },
+		{ "SEVERITY", false }, { "CODE", false }, { "OFFSET", true }, { "TENSOR", false },
+		{ "MESSAGE", false },
 	};
 	struct table t;
 	table_init(&t, columns, 5);
@@ -33,7 +35,7 @@ static void print_findings(const tn_report *report, tn_severity least)
 		if (f.severity < least)
 			continue;
 		text_str(table_cell(&t), tn_severity_name(f.severity));
-		text_str(table_cell(&t), tn_code_name(f.code));
+		text_str(table_cell(&t), f.code != TN_OK ? tn_code_name(f.code) : "-");
 		if (f.offset == TN_NO_OFFSET)
 			text_str(table_cell(&t), "-");
 		else
@@ -65,7 +67,8 @@ static void print_verdict(const char *path, const tn_report *report)
 	struct text t = { 0 };
 	bool ok = tn_report_of(report, TN_ERROR) == 0;
 	text_escape(&t, tn_text(path));
-	text_fmt(&t, ": %s%s%s", tint(stdout, ok ? TINT_GREEN : TINT_RED), ok ? "ok" : "not ok", tint(stdout, TINT_NONE));
+	text_fmt(&t, ": %s%s", tint(stdout, ok ? TINT_GREEN : TINT_RED), ok ? "ok" : "not ok");
+	text_str(&t, tint(stdout, TINT_NONE));
 	if (tn_report_count(report) > 0) {
 		text_str(&t, ": ");
 		text_counts(&t, report);
@@ -77,14 +80,14 @@ static void print_verdict(const char *path, const tn_report *report)
 static void print_json(const char *path, const tn_file *file, const tn_report *report)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
-	json_string(json_at(&j, "file"), tn_text(path));
-	json_string(json_at(&j, "format"), tn_text(tn_file_format(file)));
-	json_bool(json_at(&j, "ok"), tn_report_of(report, TN_ERROR) == 0);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(path));
+	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_bool(js_at(&j, "ok"), tn_report_of(report, TN_ERROR) == 0);
 	findings_json(&j, "findings", report);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
 static enum status verify(const struct cli *cli, const struct verify *o, const tn_file *file)
@@ -99,7 +102,8 @@ static enum status verify(const struct cli *cli, const struct verify *o, const t
 		print_json(path, file, report);
 	} else {
 		print_findings(report, cli->quiet ? TN_ERROR : TN_NOTE);
-		print_verdict(path, report);
+		if (!cli->quiet || tn_report_of(report, TN_ERROR) > 0)
+			print_verdict(path, report);
 	}
 	enum status status = tn_report_of(report, TN_ERROR) == 0 ? STATUS_YES : STATUS_NO;
 	tn_report_free(report);
@@ -119,6 +123,7 @@ static enum status run(const struct cli *cli, const void *own)
 
 const struct command cmd_verify = {
 	.name = "verify", .args = "FILE", .summary = "Check a file and list everything found",
-	.details = "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file cannot be opened at all.\n",
+	.details = "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file\n"
+	           "cannot be opened at all.\n",
 	.options = options, .size = sizeof(struct verify), .least = 1, .most = 1, .run = run,
 };

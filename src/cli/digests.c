@@ -1,8 +1,9 @@
 /* digests.c - a list of digests as 'tenon hash' prints it, read back.
  *
- * Text: "DIGEST  NAME" per line, the total last under the name "total". A line whose name is escaped starts with a
- * backslash, as those of the coreutils do. JSON: {"total": DIGEST, "tensors": [{"name", "digest"}]}, other
- * members skipped. Names are compared as they are spelled, so nothing has to be unescaped from text. */
+ * Text: "DIGEST  NAME" per line, the total last under the name "total". A line whose name is
+ * escaped starts with a backslash, as those of the coreutils do. JSON: {"total": DIGEST, "tensors":
+ * [{"name", "digest"}]}, other members skipped. Names are compared as they are spelled, so nothing
+ * has to be unescaped from text. */
 #include "cli/digests.h"
 #include "cli/digests_json.h"
 #include <stdlib.h>
@@ -99,7 +100,8 @@ bool digests_parse(struct digests *list, const char *text, size_t n, struct text
 {
 	size_t space = strspn(text, " \t\r\n");
 	*list = (struct digests){ .json = text[space] == '{' };
-	bool good = list->json ? digests_parse_json(list, text) : parse_text(list, text, n, complaint);
+	bool good = list->json ? digests_parse_json(list, text)
+	                       : parse_text(list, text, n, complaint);
 	if (!good && list->json)
 		text_str(complaint, "no JSON as 'tenon hash --json' prints it");
 	if (!good)

@@ -1,4 +1,5 @@
-/* digests_json.c - the JSON form of a list of digests: just enough of JSON to find "total", "name" and "digest".
+/* digests_json.c - the JSON form of a list of digests: just enough of JSON to find "total", "name"
+ * and "digest".
  *
  * The text ends with a NUL, which no rule here accepts, so no test for the end is needed. */
 #include "cli/digests_json.h"
@@ -43,6 +44,18 @@ static void add_char(struct text *out, uint32_t c)
 	text_add(out, bytes, n);
 }
 
+/* The second half of a pair, as its ten bits. */
+static bool take_low(const char **p, uint32_t *out)
+{
+	if (strncmp(*p, "\\u", 2) != 0)
+		return false;
+	*p += 2;
+	if (!take_unit(p, out) || *out < 0xdc00 || *out >= 0xe000)
+		return false;
+	*out -= 0xdc00;
+	return true;
+}
+
 /* What follows a backslash. */
 static bool take_escape(const char **p, struct text *out)
 {
@@ -58,10 +71,10 @@ static bool take_escape(const char **p, struct text *out)
 		return false;
 	else if (c < 0xd800 || c >= 0xe000)
 		add_char(out, c);
-	else if (c >= 0xdc00 || (*p)[0] != '\\' || (*p)[1] != 'u' || (*p += 2, !take_unit(p, &low)) || low < 0xdc00 || low >= 0xe000)
+	else if (!take_low(p, &low) || c >= 0xdc00)
 		return false;
 	else
-		add_char(out, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
+		add_char(out, 0x10000 + ((c - 0xd800) << 10) + low);
 	return true;
 }
 
@@ -144,7 +157,8 @@ static bool skip_value(const char **p, unsigned depth)
 static bool take_digest(const char **p, char out[DIGEST_HEX + 1])
 {
 	struct text t = { 0 };
-	bool good = take_string(p, &t) && t.n == DIGEST_HEX && strspn(text_is(&t), "0123456789abcdef") == DIGEST_HEX;
+	bool good = take_string(p, &t) && t.n == DIGEST_HEX
+		&& strspn(text_is(&t), "0123456789abcdef") == DIGEST_HEX;
 	if (good)
 		memcpy(out, t.p, DIGEST_HEX + 1);
 	text_free(&t);

@@ -26,9 +26,12 @@ static enum status status_of(tn_code code)
 
 static void text_place(struct text *t, tn_code code, uint64_t offset)
 {
-	text_fmt(t, " (%s", tn_code_name(code));
-	if (offset != TN_NO_OFFSET)
-		text_fmt(t, " at byte %" PRIu64, offset);
+	bool named = code != TN_OK, placed = offset != TN_NO_OFFSET; /* notes have no code */
+	if (!named && !placed)
+		return;
+	text_fmt(t, " (%s%s", named ? tn_code_name(code) : "", named && placed ? " " : "");
+	if (placed)
+		text_fmt(t, "at byte %" PRIu64, offset);
 	text_str(t, ")");
 }
 
@@ -50,32 +53,33 @@ static void print_failure(const char *file, const tn_error *err)
 static void json_offset(struct json *j, uint64_t offset)
 {
 	if (offset == TN_NO_OFFSET)
-		json_null(json_at(j, "offset"));
+		js_null(js_at(j, "offset"));
 	else
-		json_uint(json_at(j, "offset"), offset);
+		js_uint(js_at(j, "offset"), offset);
 }
 
 static void json_failure(const char *file, const tn_error *err, const tn_report *report)
 {
 	struct json j;
-	json_begin(&j, stdout);
-	json_open(&j, '{', JSON_LINES);
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
 	if (file != NULL)
-		json_string(json_at(&j, "file"), tn_text(file));
+		js_string(js_at(&j, "file"), tn_text(file));
 	else
-		json_null(json_at(&j, "file"));
-	json_open(json_at(&j, "error"), '{', JSON_ONE_LINE);
-	json_string(json_at(&j, "code"), tn_text(tn_code_name(err->code)));
+		js_null(js_at(&j, "file"));
+	js_open(js_at(&j, "error"), '{', JSON_ONE_LINE);
+	js_string(js_at(&j, "code"), tn_text(tn_code_name(err->code)));
 	json_offset(&j, err->offset);
-	json_string(json_at(&j, "message"), tn_text(err->msg));
-	json_close(&j);
+	js_string(js_at(&j, "message"), tn_text(err->msg));
+	js_close(&j);
 	if (report != NULL)
 		findings_json(&j, "findings", report);
-	json_close(&j);
-	json_end(&j);
+	js_close(&j);
+	js_end(&j);
 }
 
-enum status fail_findings(const struct cli *cli, const char *file, const tn_error *err, const tn_report *report)
+enum status fail_findings(const struct cli *cli, const char *file, const tn_error *err,
+                          const tn_report *report)
 {
 	if (cli->json) {
 		json_failure(file, err, report);
@@ -100,7 +104,7 @@ static void error_list(tn_error *err, tn_code code, const char *fmt, va_list ap)
 	struct text t = { 0 };
 	*err = (tn_error){ .code = code, .offset = TN_NO_OFFSET };
 	vsnprintf(raw, sizeof raw, fmt, ap);
-	text_clip(&t, tn_text(raw), sizeof raw / 4);
+	text_clip(&t, tn_text(raw), 160);
 	snprintf(err->msg, sizeof err->msg, "%s", text_is(&t));
 	text_free(&t);
 }
@@ -130,8 +134,10 @@ enum status fail_usage(const struct cli *cli, const char *fmt, ...)
 	if (cli->json)
 		return fail(cli, NULL, &err);
 	const char *name = cli->command != NULL ? cli->command->name : NULL;
-	fprintf(stderr, "tenon: %s%s%s\n", name != NULL ? name : "", name != NULL ? ": " : "", err.msg);
-	fprintf(stderr, "try 'tenon help%s%s'\n", name != NULL ? " " : "", name != NULL ? name : "");
+	if (name != NULL)
+		fprintf(stderr, "tenon: %s: %s\ntry 'tenon help %s'\n", name, err.msg, name);
+	else
+		fprintf(stderr, "tenon: %s\ntry 'tenon help'\n", err.msg);
 	return STATUS_USAGE;
 }
 
@@ -157,8 +163,9 @@ void findings_print(const char *file, const tn_report *report, tn_severity least
 		struct text t = { 0 };
 		text_str(&t, "tenon: ");
 		text_escape(&t, tn_text(file));
-		text_fmt(&t, ": %s%s%s: %s", tint(stderr, severity_tint(f.severity)), tn_severity_name(f.severity),
-		         tint(stderr, TINT_NONE), f.text);
+		text_fmt(&t, ": %s%s", tint(stderr, severity_tint(f.severity)),
+		         tn_severity_name(f.severity));
+		text_fmt(&t, "%s: %s", tint(stderr, TINT_NONE), f.text);
 		text_place(&t, f.code, f.offset);
 		fprintf(stderr, "%s\n", text_is(&t));
 		text_free(&t);
@@ -167,25 +174,25 @@ void findings_print(const char *file, const tn_report *report, tn_severity least
 
 static void finding_json(struct json *j, const tn_finding *f)
 {
-	json_open(j, '{', JSON_ONE_LINE);
-	json_string(json_at(j, "severity"), tn_text(tn_severity_name(f->severity)));
-	json_string(json_at(j, "code"), tn_text(tn_code_name(f->code)));
+	js_open(j, '{', JSON_ONE_LINE);
+	js_string(js_at(j, "severity"), tn_text(tn_severity_name(f->severity)));
+	js_string(js_at(j, "code"), tn_text(tn_code_name(f->code)));
 	json_offset(j, f->offset);
 	if (f->tensor.ptr != NULL)
-		json_string(json_at(j, "tensor"), f->tensor);
+		js_string(js_at(j, "tensor"), f->tensor);
 	else
-		json_null(json_at(j, "tensor"));
-	json_string(json_at(j, "message"), tn_text(f->text));
-	json_close(j);
+		js_null(js_at(j, "tensor"));
+	js_string(js_at(j, "message"), tn_text(f->text));
+	js_close(j);
 }
 
 void findings_json(struct json *j, const char *key, const tn_report *report)
 {
 	size_t n = report != NULL ? tn_report_count(report) : 0;
-	json_open(json_at(j, key), '[', JSON_LINES);
+	js_open(js_at(j, key), '[', JSON_LINES);
 	for (size_t i = 0; i < n; i++) {
 		tn_finding f = tn_report_at(report, i);
 		finding_json(j, &f);
 	}
-	json_close(j);
+	js_close(j);
 }

@@ -3,7 +3,8 @@
 #include "cli/text.h"
 #include <string.h>
 
-/* The set at *pattern, just past its '['; moves past the ']'. A set that does not end is a plain '['. */
+/* The set at *pattern, just past its '['; moves past the ']'. A set that does not end is a plain
+ * '['. */
 static bool match_set(const char **pattern, uint8_t c, bool *well_formed)
 {
 	const char *p = *pattern;

@@ -1,7 +1,7 @@
 /* input.c - opening the FILE of a command, which may be '-' for standard input.
  *
- * A regular file on standard input is mapped as it is; anything else is copied to an unlinked temporary file
- * first, since a model file is read out of order. */
+ * A regular file on standard input is mapped as it is; anything else is copied to an unlinked
+ * temporary file first, since a model file is read out of order. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli/input.h"
 #include "cli/fail.h"
@@ -50,7 +50,8 @@ static bool map(struct input *in, int fd)
 static bool map_stdin(struct input *in)
 {
 	struct stat st;
-	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
+	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode)
+	    && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
 		return map(in, STDIN_FILENO);
 	FILE *f = tmpfile();
 	if (f == NULL)
@@ -67,7 +68,8 @@ static void watch(const struct input *in, const char *path)
 {
 	tn_view bytes;
 	const uint8_t *start = in->bytes;
-	if (start == NULL && tn_tensor_count(in->file) > 0 && tn_bytes(in->file, 0, &bytes, NULL) == TN_OK && bytes.len > 0)
+	if (start == NULL && tn_tensor_count(in->file) > 0
+	    && tn_bytes(in->file, 0, &bytes, NULL) == TN_OK && bytes.len > 0)
 		start = bytes.ptr - tn_tensor_at(in->file, 0).offset;
 	signals_watch(path, start, tn_file_size(in->file));
 }
@@ -75,10 +77,12 @@ static void watch(const struct input *in, const char *path)
 enum status input_open(struct input *in, const struct cli *cli, const char *path)
 {
 	tn_error err = { 0 };
-	tn_open_options options = { .limits.max_memory = cli->max_memory };
+	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from };
 	if (cli->io > 0)
 		options.io = (tn_io)(cli->io - 1);
 	*in = (struct input){ 0 };
+	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
+		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
 	signals_watch(path, NULL, 0);
 	tn_code code;
 	if (strcmp(path, "-") == 0) {
@@ -105,7 +109,8 @@ void input_close(struct input *in)
 	*in = (struct input){ 0 };
 }
 
-enum status input_find(const struct input *in, const struct cli *cli, const char *path, const char *name, size_t *out)
+enum status input_find(const struct input *in, const struct cli *cli, const char *path,
+                       const char *name, size_t *out)
 {
 	tn_error err = { 0 };
 	if (tn_tensor_find(in->file, tn_text(name), out, &err) != TN_OK)

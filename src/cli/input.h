@@ -13,6 +13,7 @@ struct input {
 enum status input_open(struct input *in, const struct cli *cli, const char *path);
 void        input_close(struct input *in);
 /* The index of the tensor of that name; a failure has been printed. */
-enum status input_find(const struct input *in, const struct cli *cli, const char *path, const char *name, size_t *out);
+enum status input_find(const struct input *in, const struct cli *cli, const char *path,
+                       const char *name, size_t *out);
 
 #endif

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-	&cmd_ls, &cmd_info, &cmd_get, &cmd_convert, &cmd_verify, &cmd_hash, &cmd_map, &cmd_formats, &cmd_sample,
+	&cmd_ls, &cmd_info, &cmd_get, &cmd_convert, &cmd_verify, &cmd_hash, &cmd_map,
+	&cmd_formats, &cmd_sample,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -27,13 +28,14 @@ static int unknown(const char *name)
 
 static void print_overview(FILE *to)
 {
-	fprintf(to, "usage: tenon COMMAND [OPTION]... ARGUMENT...\n\nReads, checks, converts and writes the files that hold "
-	        "model weights.\n\n");
+	fprintf(to, "usage: tenon COMMAND [OPTION]... ARGUMENT...\n\n"
+	        "Reads, checks, converts and writes the files that hold model weights.\n\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "  %-8s  %s\n", "help", "Show this list, or the options of a command");
-	fprintf(to, "\n'tenon help COMMAND' tells more. FILE may be '-' for standard input; --json is for scripts.\n"
-	        "Exit status: 0 yes, 1 no, 2 usage, 3 not a readable model file, 4 system.\n");
+	fprintf(to, "\n'tenon help COMMAND' tells more. FILE may be '-' for standard input.\n"
+	        "--json is for scripts. Exit status: 0 yes, 1 no, 2 usage, 3 not a readable "
+	        "model file, 4 system.\n");
 }
 
 static int help(const char *name)
@@ -50,7 +52,8 @@ static int help(const char *name)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct cli cli = { .command = command, .args = grab(((size_t)argc + 1) * sizeof *cli.args) };
+	const char **args = grab(((size_t)argc + 1) * sizeof *args);
+	struct cli cli = { .command = command, .args = args };
 	void *own = calloc(1, command->size > 0 ? command->size : 1);
 	if (own == NULL)
 		out_die("out of memory");
@@ -59,7 +62,7 @@ static int run(const struct command *command, int argc, char **argv)
 		status = cli.help ? help(command->name) : (int)command->run(&cli, own);
 	opt_free(command->options, own);
 	free(own);
-	free(cli.args);
+	free(args);
 	return status;
 }
 

@@ -11,21 +11,21 @@ static void json_real(struct json *j, const tn_meta *node)
 	float f;
 	double d = 0;
 	if (tn_meta_width(node) == 32 && tn_meta_f32(node, &f)) {
-		json_f32(j, f);
+		js_f32(j, f);
 		return;
 	}
 	tn_meta_f64(node, &d);
-	json_f64(j, d);
+	js_f64(j, d);
 }
 
 static void json_items(struct json *j, const tn_meta *node)
 {
 	bool map = tn_meta_kind(node) == TN_META_MAP;
-	json_open(j, map ? '{' : '[', map ? JSON_LINES : JSON_ONE_LINE);
+	js_open(j, map ? '{' : '[', map ? JSON_LINES : JSON_ONE_LINE);
 	tn_meta_iter it = tn_meta_items(node);
 	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; )
-		meta_json(map ? json_at_view(j, tn_meta_key(item)) : j, item);
-	json_close(j);
+		meta_json(map ? js_at_view(j, tn_meta_key(item)) : j, item);
+	js_close(j);
 }
 
 void meta_json(struct json *j, const tn_meta *node)
@@ -35,13 +35,13 @@ void meta_json(struct json *j, const tn_meta *node)
 	uint64_t u = 0;
 	tn_view v = { 0 };
 	switch (tn_meta_kind(node)) {
-	case TN_META_NULL:   json_null(j); break;
-	case TN_META_BOOL:   tn_meta_bool(node, &b), json_bool(j, b); break;
-	case TN_META_INT:    tn_meta_i64(node, &i), json_int(j, i); break;
-	case TN_META_UINT:   tn_meta_u64(node, &u), json_uint(j, u); break;
+	case TN_META_NULL:   js_null(j); break;
+	case TN_META_BOOL:   tn_meta_bool(node, &b), js_bool(j, b); break;
+	case TN_META_INT:    tn_meta_i64(node, &i), js_int(j, i); break;
+	case TN_META_UINT:   tn_meta_u64(node, &u), js_uint(j, u); break;
 	case TN_META_FLOAT:  json_real(j, node); break;
-	case TN_META_STRING: tn_meta_string(node, &v), json_string(j, v); break;
-	case TN_META_BYTES:  tn_meta_bytes(node, &v), json_hex(j, v); break;
+	case TN_META_STRING: tn_meta_string(node, &v), js_string(j, v); break;
+	case TN_META_BYTES:  tn_meta_bytes(node, &v), js_hex(j, v); break;
 	case TN_META_ARRAY:
 	case TN_META_MAP:    json_items(j, node); break;
 	}
@@ -59,7 +59,7 @@ static void text_real(struct text *t, const tn_meta *node)
 	text_f64(t, d);
 }
 
-static void text_bytes(struct text *t, tn_view v, size_t columns)
+static void text_hex(struct text *t, tn_view v, size_t columns)
 {
 	size_t fits = columns / 2;
 	for (size_t i = 0; i < v.len && i < fits; i++)
@@ -110,7 +110,7 @@ void meta_text(struct text *t, const tn_meta *node, size_t columns)
 	case TN_META_UINT:   tn_meta_u64(node, &u), text_fmt(t, "%" PRIu64, u); break;
 	case TN_META_FLOAT:  text_real(t, node); break;
 	case TN_META_STRING: tn_meta_string(node, &v), text_string(t, v, columns); break;
-	case TN_META_BYTES:  tn_meta_bytes(node, &v), text_bytes(t, v, columns); break;
+	case TN_META_BYTES:  tn_meta_bytes(node, &v), text_hex(t, v, columns); break;
 	case TN_META_ARRAY:
 	case TN_META_MAP:    text_items(t, node, columns); break;
 	}
@@ -119,9 +119,9 @@ void meta_text(struct text *t, const tn_meta *node, size_t columns)
 void meta_type(struct text *t, const tn_meta *node)
 {
 	static const char *const kinds[] = {
-		[TN_META_NULL] = "null", [TN_META_BOOL] = "bool", [TN_META_INT] = "int", [TN_META_UINT] = "uint",
-		[TN_META_FLOAT] = "float", [TN_META_STRING] = "string", [TN_META_BYTES] = "bytes",
-		[TN_META_ARRAY] = "array", [TN_META_MAP] = "map",
+		[TN_META_NULL] = "null",   [TN_META_BOOL] = "bool",     [TN_META_INT] = "int",
+		[TN_META_UINT] = "uint",   [TN_META_FLOAT] = "float",   [TN_META_STRING] = "string",
+		[TN_META_BYTES] = "bytes", [TN_META_ARRAY] = "array",   [TN_META_MAP] = "map",
 	};
 	tn_meta_type kind = tn_meta_kind(node);
 	unsigned width = tn_meta_width(node);
@@ -152,7 +152,9 @@ static void add_rows(struct table *rows, const tn_meta *map, unsigned depth, boo
 
 void meta_print(const tn_meta *map, bool whole)
 {
-	static const struct column columns[] = { { "KEY", false }, { "TYPE", false }, { "VALUE", false } };
+	static const struct column columns[] = {
+		{ "KEY", false }, { "TYPE", false }, { "VALUE", false },
+	};
 	struct table rows;
 	table_init(&rows, columns, 3);
 	add_rows(&rows, map, 0, whole);

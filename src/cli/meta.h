@@ -2,7 +2,7 @@
 #ifndef CLI_META_H
 #define CLI_META_H
 
-#include "cli/json.h"
+#include "cli/js.h"
 
 /* One value; strings as strings, byte strings as hex. */
 void meta_json(struct json *j, const tn_meta *node);

@@ -1,4 +1,5 @@
-/* number.c - floating-point numbers as the shortest decimal text that reads back as the same number. */
+/* number.c - floating-point numbers as the shortest decimal text that reads back as the same
+ * number. */
 #include "cli/text.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ static bool text_special(struct text *t, double v)
 	return !isfinite(v);
 }
 
-/* The digits without a point, trailing zeros gone, and where the point stands: 0.DIGITS * 10^point. */
+/* The digits without a point, trailing zeros gone; returns where it stands: 0.DIGITS * 10^point. */
 static int split(double v, int precision, char digits[40])
 {
 	char e[48];
@@ -31,8 +32,9 @@ static int split(double v, int precision, char digits[40])
 	return atoi(p + 1) + 1;
 }
 
-/* Plain for sizes that people read, with an exponent otherwise: "1000000.0", "0.00001", "1.5e-7", "1e+16". */
-void text_decimal(struct text *t, double v, int precision)
+/* Plain for sizes that people read, with an exponent otherwise: "1000000.0", "0.00001", "1.5e-7",
+ * "1e+16". */
+static void text_decimal(struct text *t, double v, int precision)
 {
 	char digits[40];
 	if (text_special(t, v))
@@ -52,7 +54,7 @@ void text_decimal(struct text *t, double v, int precision)
 void text_f64(struct text *t, double v)
 {
 	char digits[40];
-	int p = 15;
+	int p = isnormal(v) ? 15 : 1; /* a subnormal has fewer digits */
 	for (; p < 17; p++) {
 		snprintf(digits, sizeof digits, "%.*g", p, v);
 		double back = strtod(digits, NULL);
@@ -65,7 +67,7 @@ void text_f64(struct text *t, double v)
 void text_f32(struct text *t, float v)
 {
 	char digits[40];
-	int p = 6;
+	int p = isnormal(v) ? 6 : 1;
 	for (; p < 9; p++) {
 		snprintf(digits, sizeof digits, "%.*g", p, (double)v);
 		float back = strtof(digits, NULL);

@@ -9,13 +9,20 @@
 #include <string.h>
 
 static const struct opt common[] = {
-	{ "json", 0, OPT_FLAG, offsetof(struct cli, json), NULL, "print one JSON document and nothing else" },
-	{ "io", 0, OPT_CHOICE, offsetof(struct cli, io), "auto|mmap|pread|direct", "how the file is read" },
-	{ "threads", 0, OPT_COUNT, offsetof(struct cli, threads), "N", "at most N threads; 0: one per processor" },
+	{ "json", 0, OPT_FLAG, offsetof(struct cli, json), NULL,
+	  "print one JSON document and nothing else" },
+	{ "from", 0, OPT_TEXT, offsetof(struct cli, from), "FORMAT",
+	  "read FILE as this format, without a look at it" },
+	{ "io", 0, OPT_CHOICE, offsetof(struct cli, io), "auto|mmap|pread|direct",
+	  "how the file is read" },
+	{ "threads", 0, OPT_COUNT, offsetof(struct cli, threads), "N",
+	  "at most N threads; 0: one per processor" },
 	{ "max-memory", 0, OPT_SIZE, offsetof(struct cli, max_memory), "SIZE",
 	  "memory for the index of a file (1GiB)" },
-	{ "quiet", 'q', OPT_FLAG, offsetof(struct cli, quiet), NULL, "only what was asked for, and errors" },
-	{ "verbose", 'v', OPT_FLAG, offsetof(struct cli, verbose), NULL, "say more; notes as well as warnings" },
+	{ "quiet", 'q', OPT_FLAG, offsetof(struct cli, quiet), NULL,
+	  "only what was asked for, and errors" },
+	{ "verbose", 'v', OPT_FLAG, offsetof(struct cli, verbose), NULL,
+	  "say more; notes as well as warnings" },
 	{ "help", 'h', OPT_FLAG, offsetof(struct cli, help), NULL, "this text" },
 	OPT_END
 };
@@ -54,14 +61,14 @@ bool opt_size(const char *text, uint64_t *out)
 	if (unit != NULL)
 		text++;
 	uint64_t step = strcmp(text, "B") == 0 ? 1000 : 1024;
-	bool known = *text == '\0' || strcmp(text, "B") == 0 || (unit != NULL && strcmp(text, "iB") == 0);
+	bool binary = *text == '\0' || (unit != NULL && strcmp(text, "iB") == 0);
 	for (; unit != NULL && unit >= units; unit--) {
 		if (v > UINT64_MAX / step)
 			return false;
 		v *= step;
 	}
 	*out = v;
-	return known;
+	return binary || step == 1000;
 }
 
 /* 1 for the first of the words between bars, 0 when it is none of them. */
@@ -85,6 +92,12 @@ static void list_add(struct opt_list *list, const char *text)
 	list->items[list->n] = NULL;
 }
 
+static const char *wanted(const struct opt *o)
+{
+	return o->type == OPT_COUNT ? "a number" : o->type == OPT_SIZE
+		? "a size like 64K or 5GB" : o->arg;
+}
+
 static bool store(struct cli *cli, const struct opt *o, void *into, const char *value)
 {
 	void *at = (char *)into + o->at;
@@ -98,7 +111,7 @@ static bool store(struct cli *cli, const struct opt *o, void *into, const char *
 	case OPT_LIST:   list_add(at, value); break;
 	}
 	if (!good)
-		fail_usage(cli, "--%s takes %s, not '%s'", o->name, o->arg, value);
+		fail_usage(cli, "--%s takes %s, not '%s'", o->name, wanted(o), value);
 	return good;
 }
 
@@ -146,7 +159,7 @@ static bool parse_long(struct parser *p, const char *arg)
 	else if (o->type != OPT_FLAG && (value = *p->argv) != NULL)
 		p->argv++;
 	if (o->type != OPT_FLAG && value == NULL)
-		return fail_usage(p->cli, "--%s takes %s", o->name, o->arg), false;
+		return fail_usage(p->cli, "--%s needs %s", o->name, wanted(o)), false;
 	return store(p->cli, o, into, value);
 }
 
@@ -169,7 +182,7 @@ static bool parse_letters(struct parser *p, const char *letters)
 		}
 		const char *value = letters[1] != '\0' ? letters + 1 : *p->argv;
 		if (value == NULL)
-			return fail_usage(p->cli, "-%c takes %s", o->letter, o->arg), false;
+			return fail_usage(p->cli, "-%c needs %s", o->letter, wanted(o)), false;
 		if (value == *p->argv)
 			p->argv++;
 		return store(p->cli, o, into, value);
@@ -228,7 +241,8 @@ static void help_options(const char *title, const struct opt *o)
 	for (; o->name != NULL; o++) {
 		struct text *cell = table_cell(&t);
 		text_fmt(cell, o->letter != 0 ? "-%c, " : "    ", o->letter);
-		text_fmt(cell, "--%s%s%s", o->name, o->arg != NULL ? " " : "", o->arg != NULL ? o->arg : "");
+		text_fmt(cell, "--%s%s%s", o->name, o->arg != NULL ? " " : "",
+		         o->arg != NULL ? o->arg : "");
 		text_str(table_cell(&t), o->help);
 	}
 	printf("\n%s%s%s\n", tint(stdout, TINT_HEAD), title, tint(stdout, TINT_NONE));
@@ -238,7 +252,8 @@ static void help_options(const char *title, const struct opt *o)
 void opt_help(const struct cli *cli)
 {
 	const struct command *c = cli->command;
-	printf("usage: tenon %s [OPTION]...%s%s\n\n%s.\n", c->name, *c->args != '\0' ? " " : "", c->args, c->summary);
+	printf("usage: tenon %s [OPTION]...%s%s\n\n%s.\n", c->name, *c->args != '\0' ? " " : "",
+	       c->args, c->summary);
 	help_options("Options", c->options);
 	help_options("Common options", common);
 	if (c->details != NULL)

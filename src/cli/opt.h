@@ -31,8 +31,8 @@ struct opt_list {
 
 struct cli;
 
-/* Splits argv into options and positional arguments: those of cli->command into own, the common ones into
- * cli. False after a complaint has been printed. cli->args has room for argc pointers. */
+/* Splits argv into options and positional arguments: those of cli->command into own, the common
+ * ones into cli. False after a complaint has been printed. cli->args has room for argc pointers. */
 bool opt_parse(struct cli *cli, void *own, int argc, char **argv);
 void opt_free(const struct opt *options, void *own);
 /* The help of one command. */

@@ -44,36 +44,46 @@ static size_t column_width(const struct table *t, unsigned column, bool head)
 	return width;
 }
 
-static void print_cell(const struct table *t, unsigned column, size_t width, tn_view v)
+/* A row, or the heads; blanks wait until something follows them. */
+static void print_row(const struct table *t, const size_t *widths, const tn_view *cells)
 {
-	size_t w = text_columns((const char *)v.ptr, v.len);
-	int pad = w < width ? (int)(width - w) : 0;
-	bool right = t->columns[column].right, last = column + 1 == t->n_columns;
-	printf("%*s", right ? pad : 0, "");
-	fwrite(v.ptr, 1, v.len, stdout);
-	if (!last)
-		printf("%*s", (right ? 0 : pad) + 2, "");
+	size_t blanks = 0;
+	for (unsigned c = 0; c < t->n_columns; c++) {
+		size_t w = text_columns((const char *)cells[c].ptr, cells[c].len);
+		size_t pad = w < widths[c] ? widths[c] - w : 0;
+		bool right = t->columns[c].right;
+		if (cells[c].len > 0) {
+			printf("%*s", (int)(blanks + (right ? pad : 0)), "");
+			fwrite(cells[c].ptr, 1, cells[c].len, stdout);
+			blanks = right ? 0 : pad;
+		} else {
+			blanks += widths[c];
+		}
+		blanks += 2;
+	}
 }
 
 void table_print(struct table *t, const char *indent, bool head)
 {
 	size_t *widths = grab(t->n_columns * sizeof *widths);
-	for (unsigned c = 0; c < t->n_columns; c++)
+	tn_view *cells = grab(t->n_columns * sizeof *cells);
+	for (unsigned c = 0; c < t->n_columns; c++) {
 		widths[c] = column_width(t, c, head);
+		cells[c] = tn_text(t->columns[c].head);
+	}
 	if (head) {
 		printf("%s%s", indent, tint(stdout, TINT_HEAD));
-		for (unsigned c = 0; c < t->n_columns; c++)
-			print_cell(t, c, widths[c], tn_text(t->columns[c].head));
+		print_row(t, widths, cells);
 		printf("%s\n", tint(stdout, TINT_NONE));
 	}
-	for (size_t i = 0; i < t->n; i++) {
-		unsigned c = (unsigned)(i % t->n_columns);
-		if (c == 0)
-			fputs(indent, stdout);
-		print_cell(t, c, widths[c], cell(t, i));
-		if (c + 1 == t->n_columns)
-			putchar('\n');
+	for (size_t i = 0; i < t->n; i += t->n_columns) {
+		for (unsigned c = 0; c < t->n_columns; c++)
+			cells[c] = cell(t, i + c);
+		fputs(indent, stdout);
+		print_row(t, widths, cells);
+		putchar('\n');
 	}
+	free(cells);
 	free(widths);
 	free(t->starts);
 	text_free(&t->text);
@@ -83,12 +93,15 @@ void table_print(struct table *t, const char *indent, bool head)
 static bool colours(FILE *to)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-	return (no == NULL || *no == '\0') && (term == NULL || strcmp(term, "dumb") != 0) && isatty(fileno(to));
+	bool wanted = (no == NULL || *no == '\0') && (term == NULL || strcmp(term, "dumb") != 0);
+	return wanted && isatty(fileno(to));
 }
 
 const char *tint(FILE *to, enum tint which)
 {
-	static const char *const codes[] = { "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[32m" };
+	static const char *const codes[] = {
+		"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[32m",
+	};
 	return colours(to) ? codes[which] : "";
 }
 
@@ -105,7 +118,8 @@ int out_finish(int status)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	if (errno != EPIPE)
-		fprintf(stderr, "tenon: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
+		fprintf(stderr, "tenon: standard output: %s\n",
+		        errno != 0 ? strerror(errno) : "write failed");
 	return STATUS_SYSTEM;
 }
 

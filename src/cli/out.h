@@ -19,7 +19,8 @@ struct table {
 	size_t               n, cap;
 };
 void         table_init(struct table *t, const struct column *columns, unsigned n);
-/* The next cell, to be filled with the text_ functions before the next call. Row by row, left to right. */
+/* The next cell, to be filled with the text_ functions before the next call. Row by row, left to
+ * right. */
 struct text *table_cell(struct table *t);
 /* Prints and frees. Without rows only the heads; with head false the rows alone. */
 void         table_print(struct table *t, const char *indent, bool head);
@@ -31,7 +32,7 @@ const char *tint(FILE *to, enum tint which); /* TINT_NONE ends the others */
 
 /* The text on stdout, and freed. */
 void out_text(struct text *t);
-/* Flushes standard output: status, or STATUS_SYSTEM after a message when it could not be written. */
+/* Flushes standard output: status, or STATUS_SYSTEM and a message when it cannot be written. */
 int  out_finish(int status);
 /* One line on stderr, temporary files removed, exit status 4. */
 _Noreturn void out_die(const char *message);

@@ -53,7 +53,8 @@ bool outfile_open(struct outfile *o, const char *path)
 	}
 	if (exists && !S_ISREG(st.st_mode))
 		return (o->to = fopen(path, "wb")) != NULL;
-	o->path = exists ? realpath(path, NULL) : NULL; /* a link stays, the file that it names is replaced */
+	/* a link stays, the file that it names is replaced */
+	o->path = exists ? realpath(path, NULL) : NULL;
 	if (o->path == NULL) {
 		o->path = grab(strlen(path) + 1);
 		memcpy(o->path, path, strlen(path) + 1);
@@ -78,7 +79,9 @@ bool outfile_commit(struct outfile *o)
 {
 	if (o->to == stdout)
 		return true; /* checked when the program ends */
-	bool good = fflush(o->to) == 0 && !ferror(o->to) && (o->temp == NULL || fsync(fileno(o->to)) == 0);
+	bool good = fflush(o->to) == 0 && !ferror(o->to);
+	if (good && o->temp != NULL)
+		good = fsync(fileno(o->to)) == 0;
 	good = fclose(o->to) == 0 && good;
 	o->to = NULL;
 	if (good && o->temp != NULL)

@@ -9,7 +9,7 @@ struct outfile {
 	FILE *to;
 	char *path, *temp; /* NULL when written directly */
 };
-/* path NULL or "-" is standard output; a device or pipe is written directly. False with errno set. */
+/* path NULL or "-" is standard output; a device or pipe is written directly. False: see errno. */
 bool outfile_open(struct outfile *o, const char *path);
 /* Syncs, and moves the file to its place. Ends the output, also when it fails with errno set. */
 bool outfile_commit(struct outfile *o);

@@ -23,9 +23,9 @@ static void draw(uint64_t done, uint64_t total)
 	for (int i = 0; i < BAR; i++)
 		text_str(&t, i < full ? "#" : " ");
 	text_str(&t, "] ");
-	text_size(&t, done);
+	text_bytes(&t, done);
 	text_str(&t, " of ");
-	text_size(&t, total);
+	text_bytes(&t, total);
 	fprintf(stderr, "%s\x1b[K", text_is(&t));
 	text_free(&t);
 }

@@ -1,7 +1,8 @@
 /* sample.c - the values of the sample model: the same bytes on every machine.
  *
- * Each element follows from the tensor's name and its own index alone. Floats are put together from bits, so no
- * rounding of any compiler or library has a say; weights lie in (-1/8, 1/8), most of them near zero. */
+ * Each element follows from the tensor's name and its own index alone. Floats are put together from
+ * bits, so no rounding of any compiler or library has a say; weights lie in (-1/8, 1/8), most of
+ * them near zero. */
 #include "cli/sample.h"
 #include <string.h>
 
@@ -24,7 +25,7 @@ static uint64_t seed_of(const char *name)
 	return h;
 }
 
-/* How many of the low n bits are zero before the first one: 0 in half of all cases, 1 in a quarter, ... */
+/* How many of the low n bits are zero before the first one: 0 in half of all cases. */
 static unsigned zeros(unsigned bits, unsigned n)
 {
 	unsigned count = 0;
@@ -59,7 +60,8 @@ static void put_le(uint8_t *p, uint64_t v, unsigned size)
 }
 
 /* Four elements of 16 bits from each 64 random ones. */
-static void fill_16(uint8_t *p, uint64_t seed, uint64_t at, uint64_t n, uint16_t (*weight)(uint16_t))
+static void fill_16(uint8_t *p, uint64_t seed, uint64_t at, uint64_t n,
+                    uint16_t (*weight)(uint16_t))
 {
 	for (uint64_t i = 0; i < n; i += 4) {
 		uint64_t r = mix(seed + (at + i) / 4);

@@ -1,4 +1,5 @@
-/* signals.c - leaving nothing behind when the program is stopped, and a clear word when a file shrinks.
+/* signals.c - leaving nothing behind when the program is stopped, and a clear word when a file
+ * shrinks.
  *
  * A file that is cut while it is mapped raises SIGBUS at the first touch of a page that is gone. */
 #define _POSIX_C_SOURCE 200809L
@@ -78,7 +79,8 @@ static void install(int number, void (*handler)(int))
 {
 	struct sigaction old, action = { .sa_handler = handler };
 	sigemptyset(&action.sa_mask);
-	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays in force */
+	/* nohup stays in force */
+	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 		sigaction(number, &action, NULL);
 }
 

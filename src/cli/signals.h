@@ -1,13 +1,15 @@
-/* signals.h - leaving nothing behind when the program is stopped, and a clear word when a file shrinks. */
+/* signals.h - leaving nothing behind when the program is stopped, and a clear word when a file
+ * shrinks. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
 #include "tenon.h"
 
 void signals_install(void);
-/* Names the mapped file for SIGBUS; start is where it is mapped, NULL where that is not known. Until the next call. */
+/* Names the mapped file for SIGBUS; start is where it is mapped, NULL where that is not known.
+ * Until the next call. */
 void signals_watch(const char *path, const uint8_t *start, uint64_t size);
-/* A temporary file of the command line itself, to be removed; NULL: no more. The string must live. */
+/* A temporary file of the command itself, to be removed; NULL: no more. The string must live. */
 void signals_temp(const char *path);
 /* Removes all temporary files. Safe in a signal handler. */
 void clean_up(void);

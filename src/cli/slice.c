@@ -60,11 +60,13 @@ static bool parse_all(struct slice *s, const char *text, struct text *complaint)
 	for (; *p != '\0'; d++) {
 		const char *from = p;
 		if (d == s->rank) {
-			text_fmt(complaint, "slice: more parts than the %" PRIu32 " of the shape", s->rank);
+			text_fmt(complaint, "slice: more parts than the %" PRIu32 " of the shape",
+			         s->rank);
 			return false;
 		}
 		if (!parse_dimension(s, d, &p)) {
-			text_fmt(complaint, "slice: '%.*s' does not fit dimension %" PRIu32 ", which is %" PRIu64,
+			text_fmt(complaint,
+			         "slice: '%.*s' does not fit dimension %" PRIu32 " of %" PRIu64,
 			         (int)strcspn(from, ","), from, d, s->shape[d]);
 			return false;
 		}
@@ -78,8 +80,8 @@ static bool parse_all(struct slice *s, const char *text, struct text *complaint)
 	return true;
 }
 
-bool slice_parse(struct slice *s, const char *text, uint32_t rank, const uint64_t *shape, size_t unit,
-                 struct text *complaint)
+bool slice_parse(struct slice *s, const char *text, uint32_t rank, const uint64_t *shape,
+                 size_t unit, struct text *complaint)
 {
 	*s = (struct slice){ .rank = rank, .unit = unit, .elements = 1 };
 	if (rank > SLICE_RANK) {
@@ -90,7 +92,8 @@ bool slice_parse(struct slice *s, const char *text, uint32_t rank, const uint64_
 		s->shape[d] = shape[d];
 	if (!parse_all(s, text, complaint))
 		return false;
-	for (uint32_t d = 0; d < rank; d++) /* a 0 anywhere makes it 0, however large the others are */
+	/* a 0 anywhere makes it 0, however large the others are */
+	for (uint32_t d = 0; d < rank; d++)
 		if (s->count[d] == 0)
 			s->elements = 0;
 	for (uint32_t d = 0; d < rank && s->elements > 0; d++)
@@ -134,7 +137,8 @@ static bool advance(const struct slice *s, uint64_t *index, uint32_t n)
 	return false;
 }
 
-tn_code slice_read(const struct slice *s, const tn_file *file, size_t i, slice_fn take, void *ctx, tn_error *err)
+tn_code slice_read(const struct slice *s, const tn_file *file, size_t i, slice_fn take, void *ctx,
+                   tn_error *err)
 {
 	uint64_t stride[SLICE_RANK + 1] = { 0 }, index[SLICE_RANK] = { 0 };
 	uint32_t cut = s->rank; /* dimensions from here on are taken whole: each run spans them */

@@ -12,7 +12,8 @@ enum status target_format(const struct cli *cli, const char *to, const char *pat
 	if (to != NULL && !tn_format_find(to, out))
 		return fail_usage(cli, "no format '%s': see 'tenon formats'", to);
 	if (to == NULL && (dot == NULL || !tn_format_find(dot, out)))
-		return fail_usage(cli, "'%s' has no known extension: name the format with --to", path);
+		return fail_usage(cli, "'%s' has no known extension: name the format with --to",
+		                  path);
 	if (!out->writes)
 		return fail_usage(cli, "%s can be read, not written", out->name);
 	return STATUS_YES;

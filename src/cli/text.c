@@ -77,7 +77,8 @@ size_t text_char(const uint8_t *p, size_t n, uint32_t *out)
 {
 	if (n == 0)
 		return 0;
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0
+		? 3 : p[0] < 0xf5 ? 4 : 0;
 	if (len == 0 || len > n)
 		return 0;
 	uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
@@ -104,19 +105,24 @@ static bool in_ranges(const struct range *r, size_t n, uint32_t c)
 }
 #define IN(ranges, c) in_ranges((ranges), sizeof (ranges) / sizeof *(ranges), (c))
 
-/* Combining marks and joiners; East Asian wide letters and emoji. Near enough for aligned columns. */
+/* Combining marks; East Asian wide letters and emoji. Near enough for aligned columns. */
 static const struct range combining[] = {
 	{ 0x300, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f },
-	{ 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
+	{ 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f },
+	{ 0xfe20, 0xfe2f },
 };
 static const struct range wide[] = {
-	{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff },
-	{ 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff },
+	{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 },
+	{ 0xf900, 0xfaff },
+	{ 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f },
+	{ 0x1f680, 0x1f6ff },
 	{ 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd },
 };
 static const struct range unsafe[] = {
-	{ 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e }, { 0x200b, 0x200f },
-	{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+	{ 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e },
+	{ 0x200b, 0x200f },
+	{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+	{ 0xe0000, 0xe0fff },
 };
 
 bool text_unsafe(uint32_t c)
@@ -184,7 +190,8 @@ void text_clip(struct text *t, tn_view v, size_t columns)
 		width += text_columns(t->p + from, t->n - from);
 		if (width + 3 <= columns)
 			keep = t->n;
-		if (width > columns || t->n - keep > 4 * columns) { /* the latter: marks that take no column */
+		/* the latter: marks that take no column */
+		if (width > columns || t->n - keep > 4 * columns) {
 			t->n = keep;
 			text_str(t, "...");
 			return;
@@ -194,7 +201,7 @@ void text_clip(struct text *t, tn_view v, size_t columns)
 
 /* ---- Numbers ---- */
 
-void text_size(struct text *t, uint64_t bytes)
+void text_bytes(struct text *t, uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";
 	if (bytes < 1024) {
@@ -223,7 +230,7 @@ void text_count(struct text *t, uint64_t n)
 
 void text_exact_size(struct text *t, uint64_t bytes)
 {
-	text_size(t, bytes);
+	text_bytes(t, bytes);
 	if (bytes >= 1024) {
 		text_str(t, " (");
 		text_count(t, bytes);

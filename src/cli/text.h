@@ -26,12 +26,13 @@ void        text_add(struct text *t, const void *p, size_t n);
 void        text_str(struct text *t, const char *s);
 void        text_fmt(struct text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Bytes from a file: controls, direction marks, backslashes and what is no UTF-8 become \n, \x1b, \u{202e}. */
+/* Bytes from a file: controls, direction marks, backslashes and what is no UTF-8 become \n, \x1b,
+ * \u{202e}. */
 void text_escape(struct text *t, tn_view v);
 /* The same, cut after some columns with "...". */
 void text_clip(struct text *t, tn_view v, size_t columns);
 /* 1536 as "1.5 KiB". */
-void text_size(struct text *t, uint64_t bytes);
+void text_bytes(struct text *t, uint64_t bytes);
 /* "1.0 MiB (1,044,776 bytes)". */
 void text_exact_size(struct text *t, uint64_t bytes);
 /* 1044776 as "1,044,776". */
@@ -45,8 +46,6 @@ void text_dtype(struct text *t, const tn_tensor *x);
 /* Shortest decimal that reads back as the same number: "0.1", "1.0", "1e-7", "NaN", "-Infinity". */
 void text_f64(struct text *t, double v);
 void text_f32(struct text *t, float v);
-/* So many significant digits of it, trailing zeros gone. */
-void text_decimal(struct text *t, double v, int precision);
 
 /* Columns that n bytes of UTF-8 take on a terminal. */
 size_t text_columns(const char *p, size_t n);

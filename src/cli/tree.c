@@ -1,7 +1,7 @@
 /* tree.c - tensors grouped by the parts of their names.
  *
- * Once the names are sorted part by part, a group is a run of the list, so no tree is ever built. A group that
- * holds one single group is printed on one line with it: "model.layers". */
+ * Once the names are sorted part by part, a group is a run of the list, so no tree is ever built. A
+ * group that holds one single group is printed on one line with it: "model.layers". */
 #include "cli/tree.h"
 #include "cli/out.h"
 #include <stdlib.h>
@@ -71,13 +71,14 @@ static size_t run_end(const struct tree *t, size_t i, size_t end, size_t from)
 {
 	tn_view name = t->list[i].name;
 	size_t len = from + part_len(name, from) + 1, k = i + 1;
-	while (len <= name.len && k < end && t->list[k].name.len >= len && memcmp(t->list[k].name.ptr, name.ptr, len) == 0)
+	while (len <= name.len && k < end && t->list[k].name.len >= len
+	       && memcmp(t->list[k].name.ptr, name.ptr, len) == 0)
 		k++;
 	return k;
 }
 
-/* How much of their names the tensors i to end have in common, up to a dot: being sorted, what the first and
- * the last share is shared by all. */
+/* How much of their names the tensors i to end have in common, up to a dot: being sorted, what the
+ * first and the last share is shared by all. */
 static size_t shared(const struct tree *t, size_t i, size_t end)
 {
 	tn_view a = t->list[i].name, b = t->list[end - 1].name;
@@ -96,7 +97,7 @@ static void leaf(struct tree *t, size_t i, size_t from, const char *branch)
 	text_escape(cell, (tn_view){ x->name.ptr + from, x->name.len - from });
 	text_dtype(table_cell(&t->rows), x);
 	text_shape(table_cell(&t->rows), x->rank, x->shape);
-	text_size(table_cell(&t->rows), x->stored);
+	text_bytes(table_cell(&t->rows), x->stored);
 }
 
 static void group(struct tree *t, size_t i, size_t end, size_t from, size_t to, const char *branch)
@@ -109,7 +110,7 @@ static void group(struct tree *t, size_t i, size_t end, size_t from, size_t to, 
 	text_escape(cell, (tn_view){ t->list[i].name.ptr + from, to - from - 1 });
 	table_cell(&t->rows);
 	text_plural(table_cell(&t->rows), end - i, "tensor");
-	text_size(table_cell(&t->rows), bytes);
+	text_bytes(table_cell(&t->rows), bytes);
 }
 
 /* The tensors i to end share from bytes of their names. */

@@ -2,7 +2,6 @@
 #include "cli/value_text.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum kind { NONE, TRUTH, UNSIGNED, SIGNED, SMALL, POWER, FLOAT, DOUBLE, COMPLEX };
@@ -90,29 +89,6 @@ static double small_decode(const struct small *s, uint32_t bits)
 	return negative ? -v : v;
 }
 
-/* As few digits as tell the number from its neighbours of the same type. */
-static void small_text(struct text *t, const struct small *s, uint32_t bits)
-{
-	uint32_t magnitude = bits & ((1u << (s->exponent + s->mantissa)) - 1);
-	double v = small_decode(s, bits), size = fabs(v);
-	if (!isfinite(v) || magnitude == 0) {
-		text_f64(t, v);
-		return;
-	}
-	double below = small_decode(s, magnitude - 1), above = small_decode(s, magnitude + 1);
-	if (!isfinite(above) || above <= size)
-		above = 2 * size - below;
-	int p = 1;
-	for (; p < 17; p++) {
-		char digits[40];
-		snprintf(digits, sizeof digits, "%.*g", p, size);
-		double back = strtod(digits, NULL);
-		if (back > (below + size) / 2 && back < (size + above) / 2)
-			break;
-	}
-	text_decimal(t, v, p);
-}
-
 static float load_float(const uint8_t *p)
 {
 	float f;
@@ -120,12 +96,14 @@ static float load_float(const uint8_t *p)
 	return f;
 }
 
+/* The small types fit f32 exactly, and are printed as such: who reads the text back as f32 gets the
+ * same value. */
 static void real_text(struct text *t, const struct value *v, const uint8_t *p)
 {
 	double d;
 	switch (v->kind) {
-	case SMALL:  small_text(t, &v->small, (uint32_t)load(p, v->size)); break;
-	case POWER:  text_f64(t, *p == 0xff ? (double)NAN : ldexp(1, *p - 127)); break;
+	case SMALL:  text_f32(t, (float)small_decode(&v->small, (uint32_t)load(p, v->size))); break;
+	case POWER:  text_f32(t, *p == 0xff ? NAN : ldexpf(1, *p - 127)); break;
 	case DOUBLE: memcpy(&d, p, sizeof d), text_f64(t, d); break;
 	default:     text_f32(t, load_float(p)); break;
 	}
@@ -155,15 +133,15 @@ void value_text(struct text *t, tn_dtype dtype, const uint8_t *p)
 void value_json(struct json *j, tn_dtype dtype, const uint8_t *p)
 {
 	if (values[dtype].kind == COMPLEX) {
-		json_open(j, '[', JSON_ONE_LINE);
-		json_f32(j, load_float(p));
-		json_f32(j, load_float(p + 4));
-		json_close(j);
+		js_open(j, '[', JSON_ONE_LINE);
+		js_f32(j, load_float(p));
+		js_f32(j, load_float(p + 4));
+		js_close(j);
 		return;
 	}
 	struct text t = { 0 };
 	value_text(&t, dtype, p);
-	json_number(j, &t);
+	js_number(j, &t);
 	text_free(&t);
 }
 

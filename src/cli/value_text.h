@@ -2,9 +2,10 @@
 #ifndef CLI_VALUE_TEXT_H
 #define CLI_VALUE_TEXT_H
 
-#include "cli/json.h"
+#include "cli/js.h"
 
-/* Bytes of one element, where elements are whole bytes that stand alone; 0 for packed and block types. */
+/* Bytes of one element, where elements are whole bytes that stand alone; 0 for packed and block
+ * types. */
 size_t      value_size(tn_dtype dtype);
 /* What numpy calls the type in a file: "<f4"; NULL where it has none. */
 const char *value_npy(tn_dtype dtype);

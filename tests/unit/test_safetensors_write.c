@@ -169,15 +169,16 @@ static void an_alignment_that_was_read_is_restored(void **state)
 
 /* ---- Metadata ---- */
 
-static void a_new_file_sorts_its_keys_and_has_a_format(void **state)
+static void a_new_file_sorts_its_keys_and_adds_none(void **state)
 {
 	(void)state;
 	struct made w;
 	make(&w);
-	set(&w, "a", "1");
 	set(&w, "z", "2");
-	expect_header(&w, "{\"__metadata__\":{\"a\":\"1\",\"format\":\"pt\",\"z\":\"2\"}}");
-	assert_true(says(&w.report, TN_NOTE, "'pt' is added"));
+	set(&w, "a", "1");
+	w.job.no_envelope = w.job.allow_loss = true; /* the order of the keys is what it would hold */
+	expect_header(&w, "{\"__metadata__\":{\"a\":\"1\",\"z\":\"2\"}}");
+	assert_false(says(&w.report, TN_NOTE, "format"));
 	unmake(&w);
 }
 
@@ -212,6 +213,19 @@ static void a_rewrite_keeps_the_order_of_keys(void **state)
 	w.job.rewrite = true;
 	set(&w, "z", "1");
 	set(&w, "a", "2");
+	expect_header(&w, "{\"__metadata__\":{\"z\":\"1\",\"a\":\"2\"}}");
+	unmake(&w);
+}
+
+static void keys_that_stood_unsorted_stand_so_again(void **state)
+{
+	(void)state;
+	struct made w;
+	make(&w);
+	w.job.converted = true;
+	set(&w, "z", "1");
+	set(&w, "a", "2");
+	assert_non_null(meta_add_bool(&w.mem, model_native(&w.mem, &w.model, SAFETENSORS), VIEW(NATIVE_KEEP_ORDER), true));
 	expect_header(&w, "{\"__metadata__\":{\"z\":\"1\",\"a\":\"2\"}}");
 	unmake(&w);
 }
@@ -295,7 +309,7 @@ static void a_key_of_the_envelopes_name_gives_way(void **state)
 	struct made w;
 	make(&w);
 	set(&w, ENVELOPE_KEY, "mine");
-	expect_header(&w, "{\"__metadata__\":{\"format\":\"pt\",\"tenon.meta\":\"mine\"}}");
+	expect_header(&w, "{\"__metadata__\":{\"tenon.meta\":\"mine\"}}");
 	plan_init(&w.plan, &w.mem);
 	add(&w, VIEW("flex"), TN_FLEX32, 0);
 	assert_int_equal(format_safetensors.plan(&w.job), TN_OK);
@@ -427,10 +441,11 @@ int main(void)
 		cmocka_unit_test(strings_are_escaped_as_serde_does),
 		cmocka_unit_test(the_header_is_padded_to_its_alignment),
 		cmocka_unit_test(an_alignment_that_was_read_is_restored),
-		cmocka_unit_test(a_new_file_sorts_its_keys_and_has_a_format),
+		cmocka_unit_test(a_new_file_sorts_its_keys_and_adds_none),
 		cmocka_unit_test(a_format_that_is_there_stays),
 		cmocka_unit_test(a_converted_model_gets_no_key_of_ours),
 		cmocka_unit_test(a_rewrite_keeps_the_order_of_keys),
+		cmocka_unit_test(keys_that_stood_unsorted_stand_so_again),
 		cmocka_unit_test(empty_maps_are_as_they_were),
 		cmocka_unit_test(what_has_no_place_goes_into_the_envelope),
 		cmocka_unit_test(without_an_envelope_it_is_lost),

@@ -87,6 +87,8 @@ static bool read_storage(struct walk *w, unsigned depth, struct scheme *s)
 	uint64_t n, offset = cur_offset(&w->c);
 	if (!walk_numbers(w, depth, &row, "storage"))
 		return false;
+	if (row.items.open)
+		return walk_fail(w, TN_E_CORRUPT, offset, "storage has no definite length");
 	if (row.items.n != SCHEME_DIMS)
 		return walk_fail(w, TN_E_CORRUPT, offset, "storage has %llu extents, not 5", (unsigned long long)row.items.n);
 	for (unsigned i = 0; i < SCHEME_DIMS; i++) {

@@ -106,20 +106,28 @@ static int by_name(const void *a, const void *b)
 	return view_cmp((*x)->t->name, (*y)->t->name);
 }
 
+static bool is_sorted(const struct writing *w)
+{
+	for (uint64_t k = 1; k < w->n; k++)
+		if (view_cmp(w->index[k - 1]->t->name, w->index[k]->t->name) > 0)
+			return false;
+	return true;
+}
+
 static tn_code choose_tensors(struct writing *w)
 {
 	struct plan_job *job = w->job;
 	const struct model *m = job->model;
 	w->tensors = ARENA_NEW(job->mem, m->n, struct placed);
-	w->index = arena_raw(job->mem, m->n, sizeof *w->index);
-	if (w->tensors == NULL || w->index == NULL)
+	if (w->tensors == NULL || (w->index = arena_raw(job->mem, m->n, sizeof *w->index)) == NULL)
 		return arena_err(job->mem, job->err, "burnpack: tensor table");
 	for (uint64_t i = 0; i < m->n; i++)
 		if (choose(w, i) != TN_OK)
 			return job->err->code;
 	for (uint64_t k = 0; k < w->n; k++)
 		w->index[k] = &w->tensors[k];
-	qsort(w->index, (size_t)w->n, sizeof *w->index, by_name);
+	if (!is_sorted(w))
+		qsort(w->index, (size_t)w->n, sizeof *w->index, by_name);
 	for (uint64_t k = 1; k < w->n; k++)
 		if (view_eq(w->index[k - 1]->t->name, w->index[k]->t->name))
 			return err_set(job->err, TN_E_CORRUPT, TN_NO_OFFSET, "burnpack: two tensors are called '%s'",
@@ -226,7 +234,7 @@ static void note_unknown(const struct writing *w)
 	uint64_t n = w->n_unknown + tn_meta_count(tn_meta_find(native, VIEW("unknown")));
 	if (n != 0 && !w->job->keep_unknown)
 		report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
-		           "burnpack: %llu members that are unknown are left out", (unsigned long long)n);
+		           "burnpack: unknown members, left out: %llu", (unsigned long long)n);
 }
 
 /* The writer enforces no limit of the reader, as upstream has it; but a file that few will open is worth a word. */

@@ -54,8 +54,8 @@ static tn_code collect_all(struct writing *w)
 	const struct tn_meta *root = job->model->metadata, *more = native_scalars(job->model);
 	uint64_t n = tn_meta_count(root), n_more = tn_meta_count(more);
 	w->strings.list = arena_raw(job->mem, n + 1, sizeof(struct entry)); /* one for the envelope */
-	w->scalars.list = arena_raw(job->mem, n + n_more, sizeof(struct entry));
-	if (w->strings.list == NULL || w->scalars.list == NULL)
+	if (w->strings.list == NULL ||
+	    (w->scalars.list = arena_raw(job->mem, n + n_more, sizeof(struct entry))) == NULL)
 		return arena_err(job->mem, job->err, "burnpack: metadata");
 	for (const struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next)
 		if (collect(w, node) != TN_OK)

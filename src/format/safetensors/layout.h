@@ -29,6 +29,7 @@ enum {
 
 /* Keys of the native subtree. */
 #define NATIVE_ALIGN     "align"          /* uint: the padding gives the data this alignment, over 8 */
+#define NATIVE_KEEP_ORDER "keep_metadata_order" /* bool: the keys are not sorted and are to stay so */
 #define NATIVE_EMPTY_MAP "empty_metadata" /* bool: __metadata__ is there and holds nothing */
 /* In a tensor's extras, the map "safetensors" holds the members of its entry that the format does not know, as
  * JSON text, and under this key the dtype when it is not known. */

@@ -303,10 +303,19 @@ static bool parse_pairs(struct reading *r, const struct json_val *v)
 	return true;
 }
 
-static bool note_empty_map(struct reading *r)
+static bool set_native(struct reading *r, tn_view key)
 {
 	struct tn_meta *native = model_native(r->job->mem, r->job->model, SAFETENSORS);
-	return (native != NULL && meta_add_bool(r->job->mem, native, VIEW(NATIVE_EMPTY_MAP), true) != NULL) || no_memory(r);
+	return (native != NULL && meta_add_bool(r->job->mem, native, key, true) != NULL) || no_memory(r);
+}
+
+static bool keys_sorted(const struct tn_meta *map)
+{
+	const struct tn_meta *node = map->as.kids.first;
+	for (; node != NULL && node->next != NULL; node = node->next)
+		if (view_cmp(node->key, node->next->key) > 0)
+			return false;
+	return true;
 }
 
 static bool parse_metadata(struct reading *r, const struct json_val *v)
@@ -322,7 +331,9 @@ static bool parse_metadata(struct reading *r, const struct json_val *v)
 	}
 	if (json_type(v) != JSON_OBJECT)
 		return metadata_fault(r, "is no object of strings");
-	return json_count(v) != 0 ? parse_pairs(r, v) : note_empty_map(r);
+	if (json_count(v) == 0)
+		return set_native(r, VIEW(NATIVE_EMPTY_MAP));
+	return parse_pairs(r, v) && (keys_sorted(r->job->model->metadata) || set_native(r, VIEW(NATIVE_KEEP_ORDER)));
 }
 
 /* ---- The header ---- */

@@ -237,22 +237,24 @@ static bool is_sorted(const struct writing *w)
 	return true;
 }
 
-/* transformers refuses files without it. A model that has been a file before keeps the metadata that it had. */
-static void add_format(struct writing *w)
+/* What the reference writes is what is written here: the key is the caller's to give. */
+static void note_format(struct writing *w)
 {
-	bool anything = w->m->n != 0 || w->n_pairs != 0;
-	if (w->job->rewrite || w->has_format || !anything)
-		return;
-	if (!w->job->converted)
-		add_pair(w, VIEW("format"), VIEW("pt"));
-	report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
-	           SAFETENSORS ": metadata has no 'format', without which transformers refuses a file%s",
-	           w->job->converted ? "" : ": 'pt' is added");
+	if (w->job->converted && !w->has_format && (w->n != 0 || w->n_pairs != 0))
+		report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+		           SAFETENSORS ": metadata has no 'format', without which transformers refuses a file: set format=pt for it");
+}
+
+/* Whether the keys stand as the model has them: in a rewrite, and in a file that had them so before it was
+ * another format's. */
+static bool keeps_keys(const struct writing *w)
+{
+	return w->job->rewrite || safetensors_flag(w->m, NATIVE_KEEP_ORDER);
 }
 
 static bool list_metadata(struct writing *w)
 {
-	enum { OWN = 2 }; /* format and the envelope */
+	enum { OWN = 1 }; /* the envelope */
 	const struct tn_meta *root = w->m->metadata;
 	w->pairs = ARENA_NEW(w->job->mem, root->as.kids.n + OWN, struct pair);
 	if (w->pairs == NULL)
@@ -260,8 +262,8 @@ static bool list_metadata(struct writing *w)
 	for (const struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next)
 		if (!add_node(w, node))
 			return false;
-	w->env.keep_metadata_order = !w->job->rewrite && !is_sorted(w);
-	add_format(w);
+	w->env.keep_metadata_order = !keeps_keys(w) && !is_sorted(w);
+	note_format(w);
 	for (const struct tn_meta *native = w->m->native->as.kids.first; native != NULL; native = native->next)
 		if (!view_is(native->key, SAFETENSORS))
 			envelope_native(&w->env, native);
@@ -301,7 +303,7 @@ static bool add_envelope(struct writing *w)
 /* In a rewrite the envelope stands where a sorted file has it, and last in one that is not sorted. */
 static bool finish_metadata(struct writing *w)
 {
-	bool sort = !w->job->rewrite || is_sorted(w);
+	bool sort = !keeps_keys(w) || is_sorted(w);
 	if (!add_envelope(w))
 		return false;
 	if (sort && w->n_pairs != 0)

@@ -1,15 +1,15 @@
-/* json.c - printing JSON: keys in the order of the calls, lists one item a line. */
-#include "cli/json.h"
+/* js.c - printing JSON: keys in the order of the calls, lists one item a line. */
+#include "cli/js.h"
 #include "cli/out.h"
 #include <inttypes.h>
 #include <string.h>
 
-void json_begin(struct json *j, FILE *to)
+void js_begin(struct json *j, FILE *to)
 {
 	*j = (struct json){ .to = to };
 }
 
-void json_end(struct json *j)
+void js_end(struct json *j)
 {
 	fputc('\n', j->to);
 }
@@ -51,7 +51,8 @@ static void print_string(FILE *to, tn_view v)
 		} else if (c == '\n' || c == '\t' || c == '\r') {
 			fputs(c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r", to);
 		} else if (c >= 0x10000 && text_unsafe(c)) {
-			fprintf(to, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+			fprintf(to, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (c >> 10),
+			        0xdc00 + (c & 0x3ff));
 		} else if (text_unsafe(c)) {
 			fprintf(to, "\\u%04" PRIx32, c);
 		} else {
@@ -61,7 +62,7 @@ static void print_string(FILE *to, tn_view v)
 	fputc('"', to);
 }
 
-struct json *json_at_view(struct json *j, tn_view key)
+struct json *js_at_view(struct json *j, tn_view key)
 {
 	before_item(j);
 	print_string(j->to, key);
@@ -70,12 +71,12 @@ struct json *json_at_view(struct json *j, tn_view key)
 	return j;
 }
 
-struct json *json_at(struct json *j, const char *key)
+struct json *js_at(struct json *j, const char *key)
 {
-	return json_at_view(j, tn_text(key));
+	return js_at_view(j, tn_text(key));
 }
 
-void json_open(struct json *j, char opener, enum json_style style)
+void js_open(struct json *j, char opener, enum json_style style)
 {
 	before_item(j);
 	if (j->depth == JSON_DEPTH)
@@ -88,7 +89,7 @@ void json_open(struct json *j, char opener, enum json_style style)
 	fputc(opener, j->to);
 }
 
-void json_close(struct json *j)
+void js_close(struct json *j)
 {
 	j->depth--;
 	if (j->some[j->depth] && j->lines[j->depth])
@@ -96,59 +97,59 @@ void json_close(struct json *j)
 	fputc(j->closer[j->depth], j->to);
 }
 
-void json_null(struct json *j)
+void js_null(struct json *j)
 {
 	before_item(j);
 	fputs("null", j->to);
 }
 
-void json_bool(struct json *j, bool v)
+void js_bool(struct json *j, bool v)
 {
 	before_item(j);
 	fputs(v ? "true" : "false", j->to);
 }
 
-void json_uint(struct json *j, uint64_t v)
+void js_uint(struct json *j, uint64_t v)
 {
 	before_item(j);
 	fprintf(j->to, "%" PRIu64, v);
 }
 
-void json_int(struct json *j, int64_t v)
+void js_int(struct json *j, int64_t v)
 {
 	before_item(j);
 	fprintf(j->to, "%" PRId64, v);
 }
 
-void json_number(struct json *j, const struct text *t)
+void js_number(struct json *j, const struct text *t)
 {
 	before_item(j);
 	fprintf(j->to, strpbrk(text_is(t), "NI") == NULL ? "%s" : "\"%s\"", text_is(t));
 }
 
-void json_f64(struct json *j, double v)
+void js_f64(struct json *j, double v)
 {
 	struct text t = { 0 };
 	text_f64(&t, v);
-	json_number(j, &t);
+	js_number(j, &t);
 	text_free(&t);
 }
 
-void json_f32(struct json *j, float v)
+void js_f32(struct json *j, float v)
 {
 	struct text t = { 0 };
 	text_f32(&t, v);
-	json_number(j, &t);
+	js_number(j, &t);
 	text_free(&t);
 }
 
-void json_string(struct json *j, tn_view v)
+void js_string(struct json *j, tn_view v)
 {
 	before_item(j);
 	print_string(j->to, v);
 }
 
-void json_hex(struct json *j, tn_view v)
+void js_hex(struct json *j, tn_view v)
 {
 	before_item(j);
 	fputc('"', j->to);
