@@ -117,7 +117,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 		write.carry = write.carry || (same && f->enveloped); /* what it holds was carried into it before */
 		struct save s = {
 			.format = format, .model = &model, .sources = sources, .options = &write,
-			.rewrite = same && !f->enveloped, .converted = !same, .report = out->report,
+			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
 		write_out(&s, path, opt->dry_run, out);

@@ -13,8 +13,8 @@ struct model_maker {
 extern const struct model_maker model_makers[];
 extern const size_t             model_maker_count;
 
-/* Saves a writer to memory: a malloc of exactly the file's length. Ends the program with the library's message
- * when it refuses. */
+/* Saves a writer to memory: a malloc of exactly the file's length. Ends the program with the
+ * library's message when it refuses. */
 tn_view models_save(tn_writer *writer);
 /* A model of that maker in that format, written with carry and the envelope. */
 tn_view models_make(const struct model_maker *maker, const char *format);

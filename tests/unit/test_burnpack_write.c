@@ -198,19 +198,41 @@ static void other_types_travel_in_the_envelope(void **state)
 	finish(&w);
 }
 
-static void order_of_keys_travels_unless_it_is_a_rewrite(void **state)
+static void order_of_keys_travels_from_another_format(void **state)
 {
 	(void)state;
-	for (int rewrite = 0; rewrite < 2; rewrite++) {
+	for (int converted = 0; converted < 2; converted++) {
 		struct written w;
 		struct opened o;
 		start(&w);
-		w.job.rewrite = rewrite != 0;
+		w.job.converted = converted != 0;
 		meta_add_string(&w.mem, w.model.metadata, VIEW("b"), VIEW("2"));
 		meta_add_string(&w.mem, w.model.metadata, VIEW("a"), VIEW("1"));
 		assert_int_equal(write_out(&w, NULL), TN_OK);
 		read_back(&w, &o);
-		assert_int_equal(envelope_has(&o, "\"metadata_order\":[\"b\",\"a\"]"), !rewrite);
+		assert_int_equal(envelope_has(&o, "\"metadata_order\":[\"b\",\"a\"]"), converted);
+		assert_int_equal(meta_find(o.model.metadata, VIEW(ENVELOPE_KEY)) != NULL, converted);
+		close_opened(&o);
+		finish(&w);
+	}
+}
+
+static void order_of_empty_tensors_travels_from_another_format(void **state)
+{
+	(void)state;
+	for (int converted = 0; converted < 2; converted++) {
+		struct written w;
+		struct opened o;
+		start(&w);
+		w.job.converted = converted != 0;
+		add(&w, "d", TN_U8, 1, shape0, 0);
+		add(&w, "c", TN_U8, 1, shape0, 0);
+		add(&w, "b", TN_U8, 1, shape3, 3);
+		add(&w, "a", TN_U8, 1, shape0, 0);
+		assert_int_equal(write_out(&w, NULL), TN_OK);
+		read_back(&w, &o);
+		assert_true(view_is(o.model.tensors[0].name, "c"));
+		assert_int_equal(envelope_has(&o, "\"order\":[1,0,2,3]"), converted);
 		close_opened(&o);
 		finish(&w);
 	}
@@ -533,7 +555,8 @@ int main(void)
 		cmocka_unit_test(pads_up_to_a_last_empty_tensor),
 		cmocka_unit_test(sorts_metadata_and_scalars),
 		cmocka_unit_test(other_types_travel_in_the_envelope),
-		cmocka_unit_test(order_of_keys_travels_unless_it_is_a_rewrite),
+		cmocka_unit_test(order_of_keys_travels_from_another_format),
+		cmocka_unit_test(order_of_empty_tensors_travels_from_another_format),
 		cmocka_unit_test(extras_and_native_travel),
 		cmocka_unit_test(without_envelope_each_thing_is_lost),
 		cmocka_unit_test(envelopes_key_may_be_taken),

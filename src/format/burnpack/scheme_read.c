@@ -1,8 +1,9 @@
 /* scheme_read.c - one function for each production of a quantisation scheme.
  *
- *	current  { value, store, mode, tensor: null | scale, block: null | { size: { storage: [5], len }, dtype: scale } }
- *	old      { value, param: scale, store, level: "Tensor" | { Block: size } | { BlockTensor: { block: size, global: scale } },
- *	           mode }
+ *	current  { value, store, mode, tensor: null | scale, block: null | { size, dtype: scale } }
+ *	old      { value, param: scale, store, level: "Tensor" | { Block: size } | { BlockTensor: { block: size,
+ *	           global: scale } }, mode }
+ *	size     { storage: [5 extents], len }
  *
  * Members may come in any order and unknown ones are stepped over; both generations in one scheme are refused. */
 #include "format/burnpack/scheme_read.h"

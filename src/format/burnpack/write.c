@@ -149,6 +149,34 @@ static tn_code place_tensors(struct writing *w)
 	return TN_OK;
 }
 
+/* Empty tensors that follow one another have one offset, and a reader finds those by name. The order that
+ * another format gave them goes into the envelope. */
+static tn_code keep_order(struct writing *w)
+{
+	struct plan_job *job = w->job;
+	uint64_t n = w->n, end;
+	bool moved = false;
+	if (!job->converted || n != job->model->n)
+		return TN_OK;
+	struct placed **read = arena_raw(job->mem, n, sizeof *read);
+	uint64_t *order = read != NULL ? arena_raw(job->mem, n, sizeof *order) : NULL;
+	if (order == NULL)
+		return arena_err(job->mem, job->err, "burnpack: order of tensors");
+	for (uint64_t k = 0; k < n; k++)
+		read[k] = &w->tensors[k];
+	for (uint64_t k = 0; k < n; k = end) {
+		for (end = k + 1; end < n && read[end]->end == read[k]->start; end++)
+			;
+		qsort(read + k, (size_t)(end - k), sizeof *read, by_name);
+	}
+	for (uint64_t k = 0; k < n; k++) {
+		order[k] = read[k]->i;
+		moved = moved || order[k] != k;
+	}
+	w->env.order = moved ? order : NULL;
+	return TN_OK;
+}
+
 /* ---- CBOR ---- */
 
 static void put_dtype(const struct placed *p, struct buf *out)
@@ -296,7 +324,7 @@ tn_code pack_plan(struct plan_job *job)
 	struct writing w = { .job = job };
 	tn_view head;
 	envelope_init(&w.env, job->mem, job->model);
-	if (choose_tensors(&w) != TN_OK || place_tensors(&w) != TN_OK)
+	if (choose_tensors(&w) != TN_OK || place_tensors(&w) != TN_OK || keep_order(&w) != TN_OK)
 		return job->err->code;
 	note_unknown(&w);
 	if (pack_collect_metadata(&w) != TN_OK || print_head(&w, &head) != TN_OK)
