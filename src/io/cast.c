@@ -103,7 +103,7 @@ static void say(const struct cast *c, tn_severity severity, uint64_t n, const ch
 static void report_losses(const struct cast *c, const struct losses *l)
 {
 	say(c, TN_WARNING, l->range, "beyond the range of");
-	say(c, TN_WARNING, l->nan, "that were NaN are no more or have another payload in");
+	say(c, TN_WARNING, l->nan, "with a NaN that has another form in");
 	say(c, TN_NOTE, l->vanished, "too small for");
 }
 
