@@ -29,8 +29,9 @@ tn_code tn_writer_new(tn_writer **out, const char *format, const tn_write_option
 	arena_init(&w->mem, limit_or(w->options.max_memory, DEFAULT_MEMORY));
 	report_init(&w->report);
 	if (!model_init(&w->model, &w->mem)) {
+		arena_err(&w->mem, err, "the model");
 		tn_writer_free(w);
-		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+		return err->code;
 	}
 	*out = w;
 	return TN_OK;

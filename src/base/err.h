@@ -12,7 +12,8 @@
 
 /* Records a failure unless err holds one already; returns the code that err then holds. */
 tn_code err_set(tn_error *err, tn_code code, uint64_t offset, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* An IO failure of the system call described by what ("open", "write"); sys is errno. */
+/* An IO failure of the system call described by what ("open", "write"); sys is errno. path is NULL where the
+ * caller of the library named the file itself: "cannot open: permission denied". */
 tn_code err_sys(tn_error *err, int sys, const char *what, const char *path);
 /* NOMEM, or LIMIT when the arena's budget said no: see arena_err in arena.h. */
 void    err_clear(tn_error *err);

@@ -217,6 +217,21 @@ static void order_of_keys_travels_from_another_format(void **state)
 	}
 }
 
+static void order_of_keys_joins_an_envelope(void **state)
+{
+	(void)state;
+	struct written w;
+	struct opened o;
+	start(&w);
+	meta_add_string(&w.mem, w.model.metadata, VIEW("b"), VIEW("2"));
+	meta_add_null(&w.mem, w.model.metadata, VIEW("a"));
+	assert_int_equal(write_out(&w, NULL), TN_OK);
+	read_back(&w, &o);
+	assert_true(envelope_has(&o, "\"metadata_order\":[\"b\",\"a\"]"));
+	close_opened(&o);
+	finish(&w);
+}
+
 static void order_of_empty_tensors_travels_from_another_format(void **state)
 {
 	(void)state;
@@ -556,6 +571,7 @@ int main(void)
 		cmocka_unit_test(sorts_metadata_and_scalars),
 		cmocka_unit_test(other_types_travel_in_the_envelope),
 		cmocka_unit_test(order_of_keys_travels_from_another_format),
+		cmocka_unit_test(order_of_keys_joins_an_envelope),
 		cmocka_unit_test(order_of_empty_tensors_travels_from_another_format),
 		cmocka_unit_test(extras_and_native_travel),
 		cmocka_unit_test(without_envelope_each_thing_is_lost),

@@ -153,7 +153,9 @@ tn_code pack_collect_metadata(struct writing *w)
 	sort_entries(w, &w->scalars);
 	collect_values(w);
 	collect_native(w);
-	w->env.keep_metadata_order = w->job->converted && !keeps_order(w->job->model);
+	/* a model made for burnpack knows that its maps are sorted: for the order alone it gets no envelope */
+	bool worth = w->job->converted || !envelope_empty(&w->env);
+	w->env.keep_metadata_order = worth && !w->job->rewrite && !keeps_order(w->job->model);
 	if (add_envelope(w) != TN_OK)
 		return w->job->err->code;
 	sort_entries(w, &w->strings);
