@@ -112,9 +112,10 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 	if (select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK &&
 	    cast_tensors(opt, &mem, &model, sources, out->report, err) == TN_OK &&
 	    set_metadata(opt, &mem, &model, err) == TN_OK) {
-		bool same = format == f->format;
+		bool same = format == f->format, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
-		write.carry = write.carry || (same && f->enveloped); /* what it holds was carried into it before */
+		/* what it holds was carried into it before, unless it is new */
+		write.carry = write.carry || (same && f->enveloped && !cast);
 		struct save s = {
 			.format = format, .model = &model, .sources = sources, .options = &write,
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,

@@ -190,7 +190,7 @@ static enum status run(const struct cli *cli, const void *own)
 			.format = format.name,
 			.write = write_options(cli, o),
 			.select = chosen, .select_ctx = &filter,
-			.set = (const char *const *)pairs,
+			.set = (const char *const *)pairs, .dtype = dtype, .quantize = quantize,
 			.dry_run = o->dry_run,
 		};
 		how.write.allow_loss |= o->dry_run;

@@ -96,7 +96,7 @@ static void count_vanished(struct losses *l, const float *before, const float *a
 static void say(const struct cast *c, tn_severity severity, uint64_t n, const char *what)
 {
 	if (n != 0)
-		report_add(c->report, severity, TN_E_LOSSY, TN_NO_OFFSET, c->stored.name, "tensor '%s': %llu value%s %s %s",
+		report_add(c->report, severity, TN_OK, TN_NO_OFFSET, c->stored.name, "tensor '%s': %llu value%s %s %s",
 		           ESC(c->stored.name), (unsigned long long)n, n == 1 ? "" : "s", what, dtype_info(c->to)->name);
 }
 

@@ -49,6 +49,14 @@ static inline void store16(uint8_t *p, uint16_t v)
 		memcpy(p, &v, sizeof v);
 }
 
+static inline void store64(uint8_t *p, uint64_t v)
+{
+	if (host_is_big_endian())
+		put_le64(p, v);
+	else
+		memcpy(p, &v, sizeof v);
+}
+
 static inline void store32(uint8_t *p, uint32_t v)
 {
 	if (host_is_big_endian())
@@ -79,16 +87,18 @@ static inline uint32_t narrow_code(uint32_t mag, struct narrow to)
 	uint32_t small = f32_bits(sum) - unit;
 	uint32_t rounded = mag + (1u << (shift - 1)) - 1 + (mag >> shift & 1);
 	uint32_t normal = (rounded - ((uint32_t)(127 - to.bias) << 23)) >> shift;
-	uint32_t code = mag < least ? small : normal;
-	code = code > to.max ? to.over : code;
-	return mag > 0x7f800000 ? to.nan : code;
+	uint32_t code = (int32_t)mag < (int32_t)least ? small : normal;
+	code = (int32_t)code > (int32_t)to.max ? to.over : code;
+	return (int32_t)mag > 0x7f800000 ? to.nan : code;
 }
 
-/* The magnitude, as an f32's bits, of a code without sign; all exponents are those of numbers. */
+/* The magnitude, as an f32's bits, of a code without sign; all exponents are those of numbers. No way to it leads over
+ * subnormal f32, at which many processors stop and think. */
 static inline uint32_t widen_code(uint32_t code, unsigned mant, int bias)
 {
-	float scaled = f32_of(code << (23 - mant)) * f32_of((uint32_t)(254 - bias) << 23);
-	return f32_bits(scaled);
+	float unit = f32_of((uint32_t)(128 - bias - (int)mant) << 23), small = (float)(int32_t)code * unit;
+	uint32_t normal = (code << (23 - mant)) + ((uint32_t)(127 - bias) << 23);
+	return code >> mant == 0 ? f32_bits(small) : normal;
 }
 
 static inline uint32_t f16_bits(uint16_t h)
@@ -145,27 +155,32 @@ static inline int round_away(float v)
 	return whole + (rest >= 0.5f) - (rest <= -0.5f);
 }
 
+/* Bits of the magnitude, as numbers in the same order; NaN counts as 0. */
+static inline int32_t size_bits(float v)
+{
+	int32_t bits = (int32_t)(f32_bits(v) & 0x7fffffff);
+	return bits > 0x7f800000 ? 0 : bits;
+}
+
 /* The largest magnitude. */
 static inline float block_max(const float *in, size_t n)
 {
-	float max = 0;
+	int32_t max = 0;
 	for (size_t i = 0; i < n; i++) {
-		float a = abs_f32(in[i]);
-		max = a > max ? a : max;
+		int32_t size = size_bits(in[i]);
+		max = size > max ? size : max;
 	}
-	return max;
+	return f32_of((uint32_t)max);
 }
 
 /* The value of largest magnitude, with its sign; of equal ones the first. */
 static inline float block_extreme(const float *in, size_t n)
 {
-	float max = 0, extreme = 0;
-	for (size_t i = 0; i < n; i++) {
-		float a = abs_f32(in[i]);
-		extreme = a > max ? in[i] : extreme;
-		max = a > max ? a : max;
-	}
-	return extreme;
+	float max = block_max(in, n);
+	for (size_t i = 0; i < n; i++)
+		if (abs_f32(in[i]) == max)
+			return in[i];
+	return 0;
 }
 
 #endif

@@ -17,9 +17,10 @@ enum { SUPER = 256 };
 static void decode_q1_0(const uint8_t *restrict in, float *restrict out, size_t n)
 {
 	for (; n > 0; n -= 128, in += 18, out += 128) {
-		float d = get_f16(in);
-		for (size_t j = 0; j < 128; j++)
-			out[j] = in[2 + j / 8] >> j % 8 & 1 ? d : -d;
+		uint32_t d = f16_bits(load16(in)), sign = 0x80000000;
+		for (size_t j = 0; j < 128; j += 8)
+			for (size_t k = 0; k < 8; k++)
+				out[j + k] = f32_of(d ^ (in[2 + j / 8] & 1u << k ? 0 : sign));
 	}
 }
 

@@ -87,7 +87,7 @@ static void decode_f64(const uint8_t *restrict in, float *restrict out, size_t n
 static void encode_f64(const float *restrict in, uint8_t *restrict out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		put_le64(out + 8 * i, f64_bits((double)in[i]));
+		store64(out + 8 * i, f64_bits((double)in[i]));
 }
 
 const struct value_codec codec_f64 = { 1, 8, decode_f64, encode_f64 };
