@@ -497,8 +497,8 @@ typedef struct tn_convert_options {
 	tn_dtype         dtype;
 	/* Quantise floats of rank 2 and more to this block type, where their rows fill whole blocks; norms, biases and
 	 * all others stay, or follow dtype. docs/values.md lists what can be made. TN_OPAQUE (0): none.
-	 * Values that do not survive a cast are counted in the report, as warnings; they are no loss: they were
-	 * asked for. */
+	 * Values that do not survive a cast are counted in the report, as warnings of code TN_OK; they are no loss:
+	 * they were asked for. */
 	tn_dtype         quantize;
 	bool             dry_run; /* plan only: *size is exact, path is not touched */
 } tn_convert_options;
