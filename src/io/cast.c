@@ -68,31 +68,6 @@ tn_dtype cast_target(const struct cast_rules *rules, const struct tensor *t)
 
 /* ---- What did not survive ---- */
 
-struct losses { uint64_t range, nan, vanished; };
-
-static void count_specials(struct losses *l, const float *before, const float *after, size_t n)
-{
-	const uint32_t inf = 0x7f800000;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t x = f32_bits(before[i]), y = f32_bits(after[i]), size = x & 0x7fffffff;
-		l->range += (size < inf && (y & inf) == inf) || (size == inf && y != x);
-		l->nan += size > inf && y != x;
-	}
-}
-
-/* Values of blocks that are not all zero, and became so. */
-static void count_vanished(struct losses *l, const float *before, const float *after, size_t n, size_t elems)
-{
-	for (size_t at = 0; at < n; at += elems) {
-		size_t end = n - at < elems ? n : at + elems, some = 0, left = 0;
-		for (size_t i = at; i < end; i++) {
-			some += before[i] != 0;
-			left += after[i] != 0;
-		}
-		l->vanished += left == 0 ? some : 0;
-	}
-}
-
 static void say(const struct cast *c, tn_severity severity, uint64_t n, const char *what)
 {
 	if (n != 0)
@@ -100,7 +75,7 @@ static void say(const struct cast *c, tn_severity severity, uint64_t n, const ch
 		           ESC(c->stored.name), (unsigned long long)n, n == 1 ? "" : "s", what, dtype_info(c->to)->name);
 }
 
-static void report_losses(const struct cast *c, const struct losses *l)
+static void report_losses(const struct cast *c, const struct value_losses *l)
 {
 	say(c, TN_WARNING, l->range, "beyond the range of");
 	say(c, TN_WARNING, l->nan, "with a NaN that has another form in");
@@ -111,12 +86,13 @@ static void report_losses(const struct cast *c, const struct losses *l)
 
 struct making {
 	const struct cast *cast;
-	struct values      in, exact;  /* exact: finite numbers stay finite, to tell those that are too large */
-	bool               wide;       /* from f64 to a type that is rounded to from f32 */
-	float              scale;      /* apr_q8 */
-	struct losses      losses;
-	float              x[PIECE], y[PIECE];
-	uint8_t            bytes[8 * PIECE];
+	struct values       in, exact;  /* exact: finite numbers stay finite, to tell those that are too large */
+	bool                wide;       /* from f64 to a type that is rounded to from f32 */
+	bool                lossless;   /* every f32 has a place in the type */
+	float               scale;      /* apr_q8 */
+	struct value_losses losses;
+	float               x[PIECE], y[PIECE];
+	uint8_t             bytes[8 * PIECE];
 };
 
 static tn_code find_scale(struct making *m, tn_error *err)
@@ -143,26 +119,40 @@ static tn_code open_input(struct making *m, tn_error *err)
 	if (narrow)
 		m->in.codec = m->exact.codec;
 	m->wide = f64 && !narrow;
+	m->lossless = !narrow && !is_blocks(c->to) && !f64;
 	return c->to == TN_APR_Q8 ? find_scale(m, err) : TN_OK;
 }
 
-/* The bytes of m->x, how many they are, and in m->y what they stand for. */
+/* The bytes of m->x; how many they are. */
 static size_t encode(struct making *m, size_t n)
 {
 	if (m->cast->to == TN_APR_Q8) {
 		apr_q8_encode(m->scale, m->x, m->bytes, n);
-		apr_q8_decode(m->scale, m->bytes, m->y, n);
 		return n;
 	}
 	const struct value_codec *c = value_codec(m->cast->to);
 	c->encode(m->x, m->bytes, n);
-	value_decode(c, m->bytes, m->y, n);
 	return (n + c->elems - 1) / c->elems * c->bytes;
+}
+
+/* Compares n values from at with what the bytes stand for. */
+static tn_code count_losses(struct making *m, uint64_t at, size_t n, tn_error *err)
+{
+	const struct value_codec *c = value_codec(m->cast->to);
+	if (m->lossless)
+		return TN_OK;
+	if (c != NULL)
+		value_decode(c, m->bytes, m->y, n);
+	else
+		apr_q8_decode(m->scale, m->bytes, m->y, n);
+	if (m->wide && values_read(&m->exact, at, m->x, n, err) != TN_OK)
+		return err->code;
+	value_compare(m->x, m->y, n, c != NULL ? c->elems : n, &m->losses);
+	return TN_OK;
 }
 
 static tn_code make(struct making *m, tn_emit *emit, tn_error *err)
 {
-	const struct value_codec *c = value_codec(m->cast->to);
 	if (m->cast->to == TN_APR_Q8 && m->in.elements != 0) {
 		put_le32(m->bytes, f32_bits(m->scale));
 		tn_emit_bytes(emit, m->bytes, 4);
@@ -172,10 +162,8 @@ static tn_code make(struct making *m, tn_emit *emit, tn_error *err)
 		if (values_read(&m->in, at, m->x, n, err) != TN_OK)
 			return err->code;
 		tn_emit_bytes(emit, m->bytes, encode(m, n));
-		if (m->wide && values_read(&m->exact, at, m->x, n, err) != TN_OK)
+		if (count_losses(m, at, n, err) != TN_OK)
 			return err->code;
-		count_specials(&m->losses, m->x, m->y, n);
-		count_vanished(&m->losses, m->x, m->y, n, c != NULL ? c->elems : n);
 	}
 	return TN_OK;
 }
@@ -187,7 +175,7 @@ static tn_code produce(void *ctx, tn_emit *emit, tn_error *err)
 	if (m == NULL)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a cast");
 	m->cast = c;
-	m->losses = (struct losses){ 0, 0, 0 };
+	m->losses = (struct value_losses){ 0, 0, 0 };
 	if (open_input(m, err) == TN_OK && make(m, emit, err) == TN_OK)
 		report_losses(c, &m->losses);
 	mem_free(m);

@@ -30,6 +30,12 @@ extern const struct value_codec value_f64_to_odd;
  * to other types. */
 void value_tame(tn_dtype d, uint8_t *blocks, size_t n_blocks);
 
+/* Values that did not survive: finite ones that are no more, or infinities; NaNs that are none or another; and values
+ * other than 0 of blocks of elems that are all 0 now. */
+struct value_losses { uint64_t range, nan, vanished; };
+/* Adds those of n values, before and after, that start at the start of a block. n is below 2^31. */
+void value_compare(const float *before, const float *after, size_t n, size_t elems, struct value_losses *losses);
+
 /* ---- apr_q8: one scale for the whole tensor ---- */
 
 /* The largest magnitude of m and the n values; NaN is passed over. Start with 0. */

@@ -220,6 +220,45 @@ static void tame(void **state)
 	assert_int_equal(le16(q6 + 208), 0x7bff);
 }
 
+/* One of each kind of loss at the start, in the middle and at the end of more values than are counted at once. */
+static void losses(void **state)
+{
+	enum { N = 10000 };
+	static float before[N], after[N];
+	const size_t at[] = { 0, 4095, 4096, N - 1 };
+	const uint32_t inf = 0x7f800000, nan = 0x7fc00001;
+	const struct { uint32_t x, y; int kind; } cases[] = { /* kind: 0 none, 1 range, 2 nan, 3 vanished */
+		{ 0x3f800000, inf, 1 }, { 0x3f800000, nan, 1 }, { 0xbf800000, 0xff800000, 1 }, { inf, 0x7f7fffff, 1 },
+		{ inf, 0xff800000, 1 }, { inf, inf, 0 }, { nan, nan, 0 }, { nan, 0x7fc00000, 2 }, { nan, inf, 2 },
+		{ 0x3f800000, 0, 3 }, { 0x00000001, 0x80000000, 3 }, { 0x80000000, 0, 0 }, { 0x3f800000, 0x40000000, 0 },
+	};
+	(void)state;
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+		for (size_t k = 0; k < 4; k++) {
+			struct value_losses l = { 0, 0, 0 };
+			before[at[k]] = f32_of(cases[c].x);
+			after[at[k]] = f32_of(cases[c].y);
+			value_compare(before, after, N, 1, &l);
+			assert_int_equal(l.range, cases[c].kind == 1);
+			assert_int_equal(l.nan, cases[c].kind == 2);
+			assert_int_equal(l.vanished, cases[c].kind == 3);
+			before[at[k]] = after[at[k]] = 0;
+		}
+}
+
+/* In a block a value may become 0 as long as another does not; the last block may be partly used. */
+static void losses_of_blocks(void **state)
+{
+	float before[70], after[70];
+	struct value_losses l = { 0, 0, 0 };
+	(void)state;
+	for (size_t i = 0; i < 70; i++)
+		before[i] = 1, after[i] = i == 5;
+	value_compare(before, after, 70, 32, &l);
+	assert_int_equal(l.vanished, 38);
+	assert_int_equal(l.range + l.nan, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +267,8 @@ int main(void)
 		cmocka_unit_test(random_blocks),
 		cmocka_unit_test(random_floats),
 		cmocka_unit_test(tame),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(losses_of_blocks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
