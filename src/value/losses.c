@@ -37,7 +37,7 @@ static void count_single(struct value_losses *l, const float *before, const floa
 {
 	int32_t count = 0;
 	for (size_t i = 0; i < n; i++)
-		count += ((f32_bits(before[i]) & SIZE) != 0) & ((f32_bits(after[i]) & SIZE) == 0);
+		count += (f32_bits(before[i]) & SIZE) != 0 && (f32_bits(after[i]) & SIZE) == 0;
 	l->vanished += (uint64_t)count;
 }
 
