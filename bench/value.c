@@ -1,9 +1,10 @@
-/* value.c - how fast numbers of each type are decoded and made, beside memcpy of as many f32 in the same run.
+/* value.c - how fast numbers of each type are decoded and made, beside memcpy of as many f32 in the
+ * same run.
  *
  *	bench_value [MILLISECONDS]      for each measurement, by default 50
  *
- * GB/s of f32: 4 bytes an element, whatever the type takes. What does not fit the caches is left out on purpose: a
- * conversion works on pieces of this size. */
+ * GB/s of f32: 4 bytes an element, whatever the type takes. What does not fit the caches is left
+ * out on purpose: a conversion works on pieces of this size. */
 #include "value/value.h"
 
 #include <stdio.h>
@@ -63,7 +64,8 @@ int main(int argc, char **argv)
 		if (c == NULL)
 			continue;
 		double encode = 0;
-		if (c->encode != NULL) /* first: it leaves numbers to decode that are like weights */
+		if (c->encode !=
+		    NULL) /* first: it leaves numbers to decode that are like weights */
 			encode = speed(ENCODE, c, seconds);
 		double decode = speed(DECODE, c, seconds);
 		printf("%-12s %8.2f %7.2f", tn_dtype_name((tn_dtype)d), decode, decode / copy);

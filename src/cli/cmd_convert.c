@@ -20,8 +20,10 @@ static const struct opt options[] = {
 	{ "filter", 0, OPT_LIST, AT(filter), "GLOB",
 	  "only tensors whose names match; may be repeated" },
 	{ "meta", 0, OPT_LIST, AT(meta), "K=V", "set a metadata string; may be repeated" },
-	{ "dtype", 0, OPT_TEXT, AT(dtype), "TYPE", "cast floating and quantised tensors: f32, f16, bf16, ..." },
-	{ "quantize", 0, OPT_TEXT, AT(quantize), "TYPE", "quantise weights, not norms or biases: q8_0, q4_0, apr_q8, ..." },
+	{ "dtype", 0, OPT_TEXT, AT(dtype), "TYPE",
+	  "cast floating and quantised tensors: f32, f16, bf16, ..." },
+	{ "quantize", 0, OPT_TEXT, AT(quantize), "TYPE",
+	  "quantise weights, not norms or biases: q8_0, q4_0, apr_q8, ..." },
 	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL,
 	  "leave out what the format cannot hold" },
 	{ "carry", 0, OPT_FLAG, AT(carry), NULL,
@@ -148,7 +150,8 @@ static enum status convert(const struct cli *cli, const tn_file *file,
 	return status;
 }
 
-/* The type of that name; none when no name is given. Whether it can be cast to is for the library to say. */
+/* The type of that name; none when no name is given. Whether it can be cast to is for the library
+ * to say. */
 static bool named_type(const struct cli *cli, const char *option, const char *name, tn_dtype *out)
 {
 	*out = TN_OPAQUE;
@@ -176,7 +179,8 @@ static enum status run(const struct cli *cli, const void *own)
 	struct input in;
 	struct opt_list filter = o->filter;
 	tn_dtype dtype, quantize;
-	if (!named_type(cli, "dtype", o->dtype, &dtype) || !named_type(cli, "quantize", o->quantize, &quantize))
+	if (!named_type(cli, "dtype", o->dtype, &dtype) ||
+	    !named_type(cli, "quantize", o->quantize, &quantize))
 		return STATUS_USAGE;
 	enum status status = target_format(cli, o->to, cli->args[1], &format);
 	if (status != STATUS_YES)

@@ -232,16 +232,20 @@ static int form(const struct cli *cli, const struct get *o)
 }
 
 /* Elements that do not stand alone are decoded where numbers are asked for. */
-static enum status check_type(const struct cli *cli, const struct get *o, const struct input *in, size_t i, int as)
+static enum status check_type(const struct cli *cli, const struct get *o, const struct input *in,
+                              size_t i, int as)
 {
 	tn_dtype dtype = tn_tensor_at(in->file, i).dtype;
 	bool packed = value_size(dtype) == 0;
 	tn_error err = { 0 };
 	if (packed && as == AS_RAW && o->slice != NULL)
-		return fail_with(cli, cli->args[0], TN_E_USAGE, "%s elements do not stand alone: --slice needs --as npy or --as text",
-		                 tn_dtype_name(dtype));
+		return fail_with(
+		        cli, cli->args[0], TN_E_USAGE,
+		        "%s elements do not stand alone: --slice needs --as npy or --as text",
+		        tn_dtype_name(dtype));
 	if (!packed && as == AS_NPY && value_npy(dtype) == NULL)
-		return fail_with(cli, cli->args[0], TN_E_USAGE, "numpy has no type for %s: use --as raw or --as text",
+		return fail_with(cli, cli->args[0], TN_E_USAGE,
+		                 "numpy has no type for %s: use --as raw or --as text",
 		                 tn_dtype_name(dtype));
 	if (packed && as != AS_RAW && tn_read_f32(in->file, i, 0, NULL, 0, &err) != TN_OK)
 		return fail(cli, cli->args[0], &err);
@@ -249,16 +253,18 @@ static enum status check_type(const struct cli *cli, const struct get *o, const 
 }
 
 /* The raw whole of a tensor whose elements do not stand alone is a run of bytes. */
-static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x, int as, struct slice *s)
+static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x,
+                               int as, struct slice *s)
 {
 	size_t unit = value_size(x->dtype);
 	bool decoded = unit == 0 && as != AS_RAW;
 	struct text complaint = { 0 };
-	bool good = unit == 0 && !decoded
-		? slice_parse(s, NULL, 1, &x->nbytes, 1, &complaint)
-		: slice_parse(s, o->slice, x->rank, x->shape, decoded ? sizeof(float) : unit, &complaint);
-	enum status status = good ? STATUS_YES
-	                          : fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
+	bool good = unit == 0 && !decoded ? slice_parse(s, NULL, 1, &x->nbytes, 1, &complaint)
+	                                  : slice_parse(s, o->slice, x->rank, x->shape,
+	                                                decoded ? sizeof(float) : unit, &complaint);
+	enum status status =
+	        good ? STATUS_YES
+	             : fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
 	s->decoded = decoded;
 	text_free(&complaint);
 	return status;

@@ -115,7 +115,8 @@ struct reading {
 static tn_code read_piece(const struct reading *r, uint64_t offset, size_t n, tn_error *err)
 {
 	if (r->decoded)
-		return tn_read_f32(r->file, r->tensor, offset / sizeof(float), (float *)(void *)r->piece, n / sizeof(float), err);
+		return tn_read_f32(r->file, r->tensor, offset / sizeof(float),
+		                   (float *)(void *)r->piece, n / sizeof(float), err);
 	return tn_read(r->file, r->tensor, offset, r->piece, n, err);
 }
 

@@ -1,8 +1,8 @@
 /* cast.c - tensors in another type on their way into a file: which, their length, and their bytes.
  *
- * All casts go by way of f32. From f64 to types narrower than f32 that would round twice, so there f64 is read with
- * an odd last bit instead of a rounded one. What was made is decoded again and compared, so that the count of
- * values that did not survive is right for every type. */
+ * All casts go by way of f32. From f64 to types narrower than f32 that would round twice, so there
+ * f64 is read with an odd last bit instead of a rounded one. What was made is decoded again and
+ * compared, so that the count of values that did not survive is right for every type. */
 #include "io/cast.h"
 
 #include "base/bytes.h"
@@ -40,10 +40,13 @@ static bool can_make(tn_dtype d)
 tn_code cast_check(const struct cast_rules *rules, tn_error *err)
 {
 	if (rules->dtype != TN_OPAQUE && (is_blocks(rules->dtype) || !can_make(rules->dtype)))
-		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%s is no floating-point type that tensors can be cast to",
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET,
+		               "%s is no floating-point type that tensors can be cast to",
 		               dtype_info(rules->dtype)->name);
-	if (rules->quantize != TN_OPAQUE && (!is_blocks(rules->quantize) || !can_make(rules->quantize)))
-		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%s is no block type that weights can be quantised to",
+	if (rules->quantize != TN_OPAQUE &&
+	    (!is_blocks(rules->quantize) || !can_make(rules->quantize)))
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET,
+		               "%s is no block type that weights can be quantised to",
 		               dtype_info(rules->quantize)->name);
 	return TN_OK;
 }
@@ -60,9 +63,11 @@ static bool fits(tn_dtype d, const struct tensor *t)
 
 tn_dtype cast_target(const struct cast_rules *rules, const struct tensor *t)
 {
-	if (rules->quantize != TN_OPAQUE && is_float(t->dtype) && t->rank >= 2 && fits(rules->quantize, t))
+	if (rules->quantize != TN_OPAQUE && is_float(t->dtype) && t->rank >= 2 &&
+	    fits(rules->quantize, t))
 		return rules->quantize;
-	bool number = is_float(t->dtype) || t->dtype == TN_F8_E8M0 || is_blocks(t->dtype) || t->dtype == TN_QFLOAT;
+	bool number = is_float(t->dtype) || t->dtype == TN_F8_E8M0 || is_blocks(t->dtype) ||
+	              t->dtype == TN_QFLOAT;
 	return rules->dtype != TN_OPAQUE && number ? rules->dtype : t->dtype;
 }
 
@@ -71,8 +76,9 @@ tn_dtype cast_target(const struct cast_rules *rules, const struct tensor *t)
 static void say(const struct cast *c, tn_severity severity, uint64_t n, const char *what)
 {
 	if (n != 0)
-		report_add(c->report, severity, TN_OK, TN_NO_OFFSET, c->stored.name, "tensor '%s': %llu value%s %s %s",
-		           ESC(c->stored.name), (unsigned long long)n, n == 1 ? "" : "s", what, dtype_info(c->to)->name);
+		report_add(c->report, severity, TN_OK, TN_NO_OFFSET, c->stored.name,
+		           "tensor '%s': %llu value%s %s %s", ESC(c->stored.name),
+		           (unsigned long long)n, n == 1 ? "" : "s", what, dtype_info(c->to)->name);
 }
 
 static void report_losses(const struct cast *c, const struct value_losses *l)
@@ -86,7 +92,7 @@ static void report_losses(const struct cast *c, const struct value_losses *l)
 
 struct making {
 	const struct cast *cast;
-	struct values       in, exact;  /* exact: finite numbers stay finite, to tell those that are too large */
+	struct values       in, exact;  /* exact: finite ones stay finite, which shows overflow */
 	bool                wide;       /* from f64 to a type that is rounded to from f32 */
 	bool                lossless;   /* every f32 has a place in the type */
 	float               scale;      /* apr_q8 */
@@ -111,7 +117,8 @@ static tn_code find_scale(struct making *m, tn_error *err)
 static tn_code open_input(struct making *m, tn_error *err)
 {
 	const struct cast *c = m->cast;
-	bool narrow = !is_blocks(c->to) && dtype_info(c->to)->bits < 32, f64 = c->stored.dtype == TN_F64;
+	bool narrow = !is_blocks(c->to) && dtype_info(c->to)->bits < 32,
+	     f64 = c->stored.dtype == TN_F64;
 	if (values_open(&m->in, c->from, &c->stored, err) != TN_OK)
 		return err->code;
 	m->exact = m->in;
@@ -204,8 +211,8 @@ static tn_code try_open(const struct cast *c, struct arena *a, tn_error *err)
 	return v == NULL ? arena_err(a, err, "a cast") : values_open(v, c->from, &c->stored, err);
 }
 
-tn_code cast_tensor(struct tensor *t, struct source *s, tn_dtype to, struct arena *a, struct tn_report *report,
-                    tn_error *err)
+tn_code cast_tensor(struct tensor *t, struct source *s, tn_dtype to, struct arena *a,
+                    struct tn_report *report, tn_error *err)
 {
 	tn_error why = { .code = TN_OK };
 	uint64_t bytes;
@@ -216,13 +223,16 @@ tn_code cast_tensor(struct tensor *t, struct source *s, tn_dtype to, struct aren
 	if (try_open(c, a, err) != TN_OK)
 		return err->code;
 	if (dtype_bytes(to, rule_of(to), t->rank, t->shape, &bytes, &why) != TN_OK)
-		return err_set(err, why.code, TN_NO_OFFSET, "tensor '%s': %s", ESC(t->name), why.msg);
+		return err_set(err, why.code, TN_NO_OFFSET, "tensor '%s': %s", ESC(t->name),
+		               why.msg);
 	if (!drop_scheme(t, a))
 		return arena_err(a, err, "a cast");
 	t->dtype = to;
 	t->dtype_text = tn_text(dtype_info(to)->name);
 	t->enc = ENC_RAW;
 	t->nbytes = t->stored = bytes;
-	*s = (struct source){ .kind = SOURCE_CALLBACK, .len = bytes, .from = c->from, .produce = produce, .ctx = c };
+	*s = (struct source){
+		.kind = SOURCE_CALLBACK, .len = bytes, .from = c->from, .produce = produce, .ctx = c
+	};
 	return TN_OK;
 }

@@ -5,8 +5,8 @@
 #include "model/model.h"
 #include "value/qfloat.h"
 
-/* Also finds the parts of the payload, where the tensor has elements. UNSUPPORTED, in words that name the tensor, where the
- * numbers do not follow from the file. */
+/* Also finds the parts of the payload, where the tensor has elements. UNSUPPORTED, in words that
+ * name the tensor, where the numbers do not follow from the file. */
 tn_code qfloat_scheme(const struct tensor *t, struct qfloat *out, tn_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* values.h - the elements of a stored tensor as f32, whatever its type: piece by piece, in any order. */
+/* values.h - the elements of a stored tensor as f32, whatever its type: piece by piece, in any
+ * order. */
 #ifndef IO_VALUES_H
 #define IO_VALUES_H
 
@@ -20,14 +21,16 @@ struct values {
 	const struct tensor      *tensor;
 	uint64_t                  elements;
 	const struct value_codec *codec;  /* NULL: apr_q8, qfloat */
-	float                     scale;  /* apr_q8: of all; qfloat: of the tensor, where blocks have theirs, else 1 */
+	float                     scale;  /* apr_q8: of all; qfloat: beside those of blocks, or 1 */
 	struct qfloat             qfloat;
 	struct window             raw_at, scales_at;
 	uint8_t                   raw[VALUES_RAW], scales[VALUES_SCALES];
 };
 
-/* UNSUPPORTED where the type is not decoded; CORRUPT where the bytes are not those of the shape. Reads a scale at most. */
-tn_code values_open(struct values *v, const struct reader *from, const struct tensor *t, tn_error *err);
+/* UNSUPPORTED where the type is not decoded; CORRUPT where the bytes are not those of the shape.
+ * Reads a scale at most. */
+tn_code values_open(struct values *v, const struct reader *from, const struct tensor *t,
+                    tn_error *err);
 /* n elements from first, which must lie inside the tensor. */
 tn_code values_read(struct values *v, uint64_t first, float *out, size_t n, tn_error *err);
 

@@ -1,7 +1,7 @@
 /* apr.c - the two quantised types of APR.
  *
- *	apr_q4: per 32 elements  f16 scale | 16 bytes, element 2j in the low nibble of byte j, 2j+1 in the high one
- *	apr_q8: of a whole tensor  f32 scale | a signed byte an element
+ *	apr_q4  of 32 elements    f16 scale | 16 bytes: element 2j is the low nibble of byte j
+ *	apr_q8  of a whole tensor f32 scale | a signed byte an element
  *
  * A scale that readers of apr_q4 would not use (subnormal, infinite or NaN) makes its block zeros. */
 #include "value/codec.h"
@@ -28,7 +28,8 @@ static void decode_apr_q4(const uint8_t *restrict in, float *restrict out, size_
 	}
 }
 
-/* The division is by the scale before it is rounded to f16. Nibbles past the last element stay 0. */
+/* The division is by the scale before it is rounded to f16. Nibbles past the last element stay 0.
+ */
 static void encode_apr_q4(const float *restrict in, uint8_t *restrict out, size_t n)
 {
 	for (size_t at = 0; at < n; at += Q4, out += Q4_BYTES) {

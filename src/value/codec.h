@@ -1,6 +1,8 @@
-/* codec.h - what the files of this folder share: their codecs, and arithmetic that quantisers have in common.
+/* codec.h - what the files of this folder share: their codecs, and arithmetic that quantisers have
+ * in common.
  *
- * Every step of a calculation is assigned to a float, so that it is rounded as one wherever it is compiled. */
+ * Every step of a calculation is assigned to a float, so that it is rounded as one wherever it is
+ * compiled. */
 #ifndef VALUE_CODEC_H
 #define VALUE_CODEC_H
 
@@ -8,7 +10,8 @@
 #include "value/value.h"
 
 extern const struct value_codec
-	codec_bool, codec_bool_u32, codec_u8, codec_u16, codec_u32, codec_u64, codec_i8, codec_i16, codec_i32, codec_i64,
+	codec_bool, codec_bool_u32,
+	codec_u8, codec_u16, codec_u32, codec_u64, codec_i8, codec_i16, codec_i32, codec_i64,
 	codec_f16, codec_bf16, codec_f32, codec_f64,
 	codec_f8_e4m3, codec_f8_e5m2, codec_f8_e8m0, codec_f8_e4m3fnuz, codec_f8_e5m2fnuz,
 	codec_f6_e2m3, codec_f6_e3m2, codec_f4,
@@ -75,12 +78,13 @@ struct narrow {
 	uint32_t over, nan; /* the codes of what is larger, and of NaN */
 };
 
-/* The code, without a sign, of the magnitude mag (an f32's bits): nearest, ties to even. All three ways are
- * computed and one is chosen, so that a loop over it has no branches. */
+/* The code, without a sign, of the magnitude mag (an f32's bits): nearest, ties to even. All three
+ * ways are computed and one is chosen, so that a loop over it has no branches. */
 static inline uint32_t narrow_code(uint32_t mag, struct narrow to)
 {
 	unsigned shift = 23 - to.mant;
-	uint32_t least = (uint32_t)(128 - to.bias) << 23; /* 2^(1-bias), the smallest normal number */
+	/* 2^(1-bias), the smallest normal number */
+	uint32_t least = (uint32_t)(128 - to.bias) << 23;
 	/* a number whose last bit weighs what the smallest of the target does: adding it rounds */
 	uint32_t unit = least + (shift << 23);
 	float sum = f32_of(mag) + f32_of(unit);
@@ -92,11 +96,12 @@ static inline uint32_t narrow_code(uint32_t mag, struct narrow to)
 	return (int32_t)mag > 0x7f800000 ? to.nan : code;
 }
 
-/* The magnitude, as an f32's bits, of a code without sign; all exponents are those of numbers. No way to it leads over
- * subnormal f32, at which many processors stop and think. */
+/* The magnitude, as an f32's bits, of a code without sign; all exponents are those of numbers. No
+ * way to it leads over subnormal f32, at which many processors stop and think. */
 static inline uint32_t widen_code(uint32_t code, unsigned mant, int bias)
 {
-	float unit = f32_of((uint32_t)(128 - bias - (int)mant) << 23), small = (float)(int32_t)code * unit;
+	float unit = f32_of((uint32_t)(128 - bias - (int)mant) << 23);
+	float small = (float)(int32_t)code * unit;
 	uint32_t normal = (code << (23 - mant)) + ((uint32_t)(127 - bias) << 23);
 	return code >> mant == 0 ? f32_bits(small) : normal;
 }
@@ -139,7 +144,8 @@ static inline uint32_t e8m0_bits(uint8_t c)
 static inline float abs_f32(float v) { return f32_of(f32_bits(v) & 0x7fffffff); }
 static inline float inverse(float d) { return d != 0 ? 1 / d : 0; }
 
-/* Kept between two numbers; NaN, which is the product of nothing and infinity as well, counts as 0. */
+/* Kept between two numbers; NaN, which is the product of nothing and infinity as well, counts as 0.
+ */
 static inline float clamp_f32(float v, float lo, float hi)
 {
 	v = v == v ? v : 0;

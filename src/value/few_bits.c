@@ -1,13 +1,14 @@
 /* few_bits.c - ggml's blocks of one and two bits, and of three states.
  *
- *	q1_0   d | 16 bytes           128 bits: d or -d
- *	q2_0   d | 16 bytes           64 codes of two bits: (q-1)d
- *	tq2_0  qs[64] | d             256 codes of two bits, four planes over 32 bytes, twice: (q-1)d
- *	tq1_0  qs[48] | qh[4] | d     256 digits of base three, five a byte: (digit-1)d
+ *	q1_0   d | 16 bytes          128 bits: d or -d
+ *	q2_0   d | 16 bytes          64 codes of two bits: (q-1)d
+ *	tq2_0  qs[64] | d            256 codes of two bits, four planes over 32 bytes, twice: (q-1)d
+ *	tq1_0  qs[48] | qh[4] | d    256 digits of base three, five a byte: (digit-1)d
  *
- * A byte of tq1_0 holds v = the digits as a number of base three, the first the highest, as ceil(256 v / 243): the fraction
- * v/243 in eight bits, from which digit after digit is taken by multiplying with three. Five planes lie over the
- * first 32 bytes, five over the next 16, four over the last 4. */
+ * A byte of tq1_0 holds v = the digits as a number of base three, the first the highest, as
+ * ceil(256 v / 243): the fraction v/243 in eight bits, from which digit after digit is taken by
+ * multiplying with three. Five planes lie over the first 32 bytes, five over the next 16, four over
+ * the last 4. */
 #include "value/codec.h"
 
 enum { SUPER = 256 };
@@ -73,7 +74,8 @@ static void decode_tq2_0(const uint8_t *restrict in, float *restrict out, size_t
 		float d = get_f16(in + 64);
 		for (size_t g = 0; g < SUPER / 32; g++)
 			for (size_t j = 0; j < 32; j++)
-				out[32 * g + j] = (float)((in[g / 4 * 32 + j] >> g % 4 * 2 & 3) - 1) * d;
+				out[32 * g + j] =
+				        (float)((in[g / 4 * 32 + j] >> g % 4 * 2 & 3) - 1) * d;
 	}
 }
 
@@ -85,14 +87,17 @@ static void encode_tq2_0(const float *restrict in, uint8_t *restrict out, size_t
 		put_f16(out + 64, d);
 		for (size_t g = 0; g < SUPER / 32; g++)
 			for (size_t j = 0; j < 32; j++)
-				out[g / 4 * 32 + j] |= (uint8_t)(three_state(in[32 * g + j], id) << g % 4 * 2);
+				out[g / 4 * 32 + j] |=
+				        (uint8_t)(three_state(in[32 * g + j], id) << g % 4 * 2);
 	}
 }
 
 /* ---- tq1_0 ---- */
 
 /* The three runs of bytes, and how many planes lie over each. */
-static const struct run { uint8_t at, bytes, planes; } tq1_0_runs[3] = { { 0, 32, 5 }, { 32, 16, 5 }, { 48, 4, 4 } };
+static const struct run {
+	uint8_t at, bytes, planes;
+} tq1_0_runs[3] = { { 0, 32, 5 }, { 32, 16, 5 }, { 48, 4, 4 } };
 static const uint8_t powers[5] = { 1, 3, 9, 27, 81 };
 
 static void decode_tq1_0(const uint8_t *restrict in, float *restrict out, size_t n)

@@ -1,11 +1,12 @@
-/* kquant.c - ggml's blocks of 256 with scales inside: q2_k q3_k q4_k q5_k q6_k, which are only read, and q8_k.
+/* kquant.c - ggml's blocks of 256 with scales inside: q2_k q3_k q4_k q5_k q6_k, which are only
+ * read, and q8_k.
  *
- *	q2_k  scales[16] | qs[64] | d | dmin              16 groups of 16: low nibble scale, high nibble minimum
- *	q3_k  hmask[32] | qs[64] | scales[12] | d         16 groups of 16, scales of six bits less 32
- *	q4_k  d | dmin | scales[12] | qs[128]             8 groups of 32, scales and minima of six bits
- *	q5_k  d | dmin | scales[12] | qh[32] | qs[128]    the same and a fifth bit
- *	q6_k  ql[128] | qh[64] | scales[16] | d           16 groups of 16, signed scales
- *	q8_k  d as f32 | q[256] | sums of 16 as i16       what ggml computes with
+ *	q2_k  scales[16] | qs[64] | d | dmin            16 groups of 16: nibbles of scale and minimum
+ *	q3_k  hmask[32] | qs[64] | scales[12] | d       16 groups of 16, scales of six bits less 32
+ *	q4_k  d | dmin | scales[12] | qs[128]           8 groups of 32, six bits of scale and minimum
+ *	q5_k  d | dmin | scales[12] | qh[32] | qs[128]  the same and a fifth bit
+ *	q6_k  ql[128] | qh[64] | scales[16] | d         16 groups of 16, signed scales
+ *	q8_k  d as f32 | q[256] | sums of 16 as i16     what ggml computes with
  *
  * A value is d * scale * q - dmin * minimum; every product of these is exact in f32. */
 #include "value/codec.h"
@@ -67,7 +68,8 @@ static void q4_k_block(const uint8_t *restrict in, float *restrict out)
 {
 	float d = get_f16(in), dmin = get_f16(in + 2);
 	for (size_t g = 0; g < SUPER / 32; g++) {
-		float scale = d * (float)six_bit_scale(in + 4, g), least = dmin * (float)six_bit_least(in + 4, g);
+		float scale = d * (float)six_bit_scale(in + 4, g),
+		      least = dmin * (float)six_bit_least(in + 4, g);
 		const uint8_t *qs = in + 16 + g / 2 * 32;
 		for (size_t j = 0; j < 32; j++) {
 			float product = scale * (float)(qs[j] >> g % 2 * 4 & 15);
@@ -80,7 +82,8 @@ static void q5_k_block(const uint8_t *restrict in, float *restrict out)
 {
 	float d = get_f16(in), dmin = get_f16(in + 2);
 	for (size_t g = 0; g < SUPER / 32; g++) {
-		float scale = d * (float)six_bit_scale(in + 4, g), least = dmin * (float)six_bit_least(in + 4, g);
+		float scale = d * (float)six_bit_scale(in + 4, g),
+		      least = dmin * (float)six_bit_least(in + 4, g);
 		const uint8_t *qh = in + 16, *qs = in + 48 + g / 2 * 32;
 		for (size_t j = 0; j < 32; j++) {
 			int q = (qs[j] >> g % 2 * 4 & 15) | (qh[j] >> g & 1) << 4;
@@ -92,13 +95,15 @@ static void q5_k_block(const uint8_t *restrict in, float *restrict out)
 
 /* ---- q6_k ---- */
 
-/* Per 128: low nibbles of two runs of 32 bytes, then their high ones; two more bits of each in qh. */
+/* Per 128: low nibbles of two runs of 32 bytes, then their high ones; two more bits of each in qh.
+ */
 static void q6_k_block(const uint8_t *restrict in, float *restrict out)
 {
 	float d = get_f16(in + 208);
 	for (size_t g = 0; g < SUPER / 16; g++) {
 		size_t half = g / 8, part = g % 8 / 2, at = g % 2 * 16;
-		const uint8_t *ql = in + 64 * half + 32 * (part & 1) + at, *qh = in + 128 + 32 * half + at;
+		const uint8_t *ql = in + 64 * half + 32 * (part & 1) + at,
+		              *qh = in + 128 + 32 * half + at;
 		float scale = d * (float)(int8_t)in[192 + g];
 		for (size_t j = 0; j < 16; j++) {
 			int q = (ql[j] >> part / 2 * 4 & 15) | (qh[j] >> 2 * part & 3) << 4;
@@ -107,12 +112,12 @@ static void q6_k_block(const uint8_t *restrict in, float *restrict out)
 	}
 }
 
-#define DECODER(type, bytes)                                                                           \
-	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)               \
-	{                                                                                                  \
-		for (; n > 0; n -= SUPER, in += (bytes), out += SUPER)                                         \
-			type##_block(in, out);                                                                     \
-	}                                                                                                  \
+#define DECODER(type, bytes)                                                                      \
+	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)      \
+	{                                                                                         \
+		for (; n > 0; n -= SUPER, in += (bytes), out += SUPER)                            \
+			type##_block(in, out);                                                    \
+	}                                                                                         \
 	const struct value_codec codec_##type = { SUPER, bytes, decode_##type, NULL };
 
 DECODER(q2_k, 84)

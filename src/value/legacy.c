@@ -2,10 +2,11 @@
  *
  *	q4_0  d | qs[16]             (q-8)d      q4_1  d | m | qs[16]          qd + m
  *	q5_0  d | qh[4] | qs[16]     (q-16)d     q5_1  d | m | qh[4] | qs[16]  qd + m
- *	q8_0  d | q[32]              qd          q8_1  d | s | q[32]           qd; s is d times the sum of q
+ *	q8_0  d | q[32]              qd          q8_1  d | s | q[32]           qd
  *
- * d, m and s are f16. Low nibbles are the first 16 elements, high ones the last; bit i of qh is the fifth of
- * element i. Quantisers divide by d before it is rounded to f16, by multiplying with its inverse. */
+ * d, m and s are f16; s is d times the sum of q. Low nibbles are the first 16 elements, high ones the
+ * last; bit i of qh is the fifth of element i. Quantisers divide by d before it is rounded to f16, by
+ * multiplying with its inverse. */
 #include "value/codec.h"
 
 #include <float.h>

@@ -4,11 +4,13 @@
 enum { INF = 0x7f800000, SIZE = 0x7fffffff, CHUNK = 4096 };
 
 /* Counts fit 32 bits in a chunk, which lets a compiler make vectors of all of it. */
-static void count_specials(struct value_losses *l, const float *before, const float *after, size_t n)
+static void count_specials(struct value_losses *l, const float *before, const float *after,
+                           size_t n)
 {
 	int32_t range = 0, nan = 0;
 	for (size_t i = 0; i < n; i++) {
-		int32_t x = (int32_t)f32_bits(before[i]), y = (int32_t)f32_bits(after[i]), size = x & SIZE;
+		int32_t x = (int32_t)f32_bits(before[i]), y = (int32_t)f32_bits(after[i]);
+		int32_t size = x & SIZE;
 		range += ((size < INF) & ((y & SIZE) >= INF)) | ((size == INF) & (y != x));
 		nan += (size > INF) & (y != x);
 	}
@@ -24,7 +26,8 @@ static int32_t nonzero(const float *x, size_t n)
 	return count;
 }
 
-static void count_vanished(struct value_losses *l, const float *before, const float *after, size_t n, size_t elems)
+static void count_vanished(struct value_losses *l, const float *before, const float *after,
+                           size_t n, size_t elems)
 {
 	for (size_t at = 0; at < n; at += elems) {
 		size_t used = n - at < elems ? n - at : elems;
@@ -41,7 +44,8 @@ static void count_single(struct value_losses *l, const float *before, const floa
 	l->vanished += (uint64_t)count;
 }
 
-void value_compare(const float *before, const float *after, size_t n, size_t elems, struct value_losses *l)
+void value_compare(const float *before, const float *after, size_t n, size_t elems,
+                   struct value_losses *l)
 {
 	for (size_t at = 0; at < n; at += CHUNK) {
 		size_t some = n - at < CHUNK ? n - at : CHUNK;

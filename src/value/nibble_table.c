@@ -1,19 +1,23 @@
 /* nibble_table.c - blocks whose nibbles are looked up: iq4_nl iq4_xs mxfp4 nvfp4.
  *
- *	iq4_nl  d | qs[16]                              32 elements, nibbles as in q4_0
- *	iq4_xs  d | high | low[4] | qs[128]             8 groups of 32; scale i is nibble i of low and bits 2i of the u16 high
- *	mxfp4   e8m0 scale | qs[16]                     32 elements, nibbles as in q4_0
- *	nvfp4   four e4m3 scales | qs[32]               four groups of 16; in each, low nibbles are the first eight
+ *	iq4_nl  d | qs[16]                    32 elements, nibbles as in q4_0
+ *	iq4_xs  d | high | low[4] | qs[128]   8 groups of 32, each as in q4_0
+ *	mxfp4   e8m0 scale | qs[16]           32 elements, nibbles as in q4_0
+ *	nvfp4   four e4m3 scales | qs[32]     four groups of 16, low nibbles are the first eight
  *
- * The fours are f4 of twice their value, so that all are whole, and their scales are halved for it. */
+ * Scale i of iq4_xs is nibble i of low and bits 2i of the u16 high, less 32. The fours are f4 of twice
+ * their value, so that all are whole, and their scales are halved for it. */
 #include "value/codec.h"
 
 /* Steps that are narrow around zero, where weights are dense. */
-static const int8_t uneven[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
+static const int8_t uneven[16] = {
+	-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
+};
 static const int8_t doubled[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
 /* n bytes of nibbles: the low ones, then the high ones. */
-static inline void look_up(const uint8_t *restrict qs, size_t n, const int8_t *table, float scale, float *restrict out)
+static inline void look_up(const uint8_t *restrict qs, size_t n, const int8_t *table, float scale,
+                           float *restrict out)
 {
 	for (size_t j = 0; j < n; j++) {
 		out[j] = scale * (float)table[qs[j] & 15];
@@ -33,7 +37,8 @@ static void decode_iq4_xs(const uint8_t *restrict in, float *restrict out, size_
 		float d = get_f16(in);
 		unsigned high = load16(in + 2);
 		for (unsigned g = 0; g < 8; g++) {
-			int scale = (in[4 + g / 2] >> g % 2 * 4 & 15) | (int)(high >> 2 * g & 3) << 4;
+			int low = in[4 + g / 2] >> g % 2 * 4 & 15;
+			int scale = low | (int)(high >> 2 * g & 3) << 4;
 			look_up(in + 8 + 16 * g, 16, uneven, d * (float)(scale - 32), out + 32 * g);
 		}
 	}
@@ -48,8 +53,8 @@ const struct value_codec codec_iq4_xs = { 256, 136, decode_iq4_xs, NULL };
 static inline unsigned nearest_four(float v, float scale)
 {
 	float a = abs_f32(v);
-	int code = (a > 0.5f * scale) + (a > 1.5f * scale) + (a > 2.5f * scale) + (a > 3.5f * scale) +
-	           (a > 5 * scale) + (a > 7 * scale) + (a > 10 * scale);
+	int code = (a > 0.5f * scale) + (a > 1.5f * scale) + (a > 2.5f * scale) +
+	           (a > 3.5f * scale) + (a > 5 * scale) + (a > 7 * scale) + (a > 10 * scale);
 	return (unsigned)(code != 0 && v < 0 ? code + 8 : code);
 }
 
@@ -72,8 +77,8 @@ static void decode_mxfp4(const uint8_t *restrict in, float *restrict out, size_t
 		look_up(in + 1, 16, doubled, half_e8m0(in[0]), out);
 }
 
-/* floor(log2 v) with the logarithm rounded to f32, as ggml takes it: just below a power of two it is rounded up
- * to a whole number k when the steps missing are fewer than half an ulp of k. */
+/* floor(log2 v) with the logarithm rounded to f32, as ggml takes it: just below a power of two it
+ * is rounded up to a whole number k when the steps missing are fewer than half an ulp of k. */
 static int floor_log2(float v)
 {
 	uint32_t bits = f32_bits(v), missing = 0x800000 - (bits & 0x7fffff);

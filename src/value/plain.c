@@ -1,20 +1,20 @@
 /* plain.c - types of one number an element: integers, truth values, f16, bf16, f32, f64.
  *
- * Integers and f64 are rounded to the nearest f32. Nothing here is a float until it is known to be one: bits are
- * moved as integers, so that the payload of a NaN survives. */
+ * Integers and f64 are rounded to the nearest f32. Nothing here is a float until it is known to be
+ * one: bits are moved as integers, so that the payload of a NaN survives. */
 #include "value/codec.h"
 
 static void put_bits(float *out, uint32_t bits) { memcpy(out, &bits, sizeof bits); }
 
 /* Defines a decoder that makes a float of each element. */
-#define EACH(type, size, expression)                                                                   \
-	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)               \
-	{                                                                                                  \
-		for (size_t i = 0; i < n; i++) {                                                               \
-			const uint8_t *p = in + i * (size);                                                        \
-			out[i] = (float)(expression);                                                              \
-		}                                                                                              \
-	}                                                                                                  \
+#define EACH(type, size, expression)                                                              \
+	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)      \
+	{                                                                                         \
+		for (size_t i = 0; i < n; i++) {                                                  \
+			const uint8_t *p = in + i * (size);                                       \
+			out[i] = (float)(expression);                                             \
+		}                                                                                 \
+	}                                                                                         \
 	const struct value_codec codec_##type = { 1, size, decode_##type, NULL };
 
 EACH(bool, 1, *p != 0)
@@ -101,7 +101,7 @@ static void decode_f64_to_odd(const uint8_t *restrict in, float *restrict out, s
 		uint32_t u = f32_bits(f);
 		double back = (double)f;
 		if (d == d && back != d && (u & 1) == 0)
-			u += (d < back) == (d < 0) ? 1 : UINT32_MAX; /* away from zero, or towards it */
+			u += (d < back) == (d < 0) ? 1 : UINT32_MAX; /* from zero, or to it */
 		put_bits(out + i, u);
 	}
 }

@@ -1,7 +1,8 @@
 /* qfloat.c - where each number of a quantised burnpack tensor stands, and what it is.
  *
- * Storage units are bytes, or words of 32 bits. Sub-byte values of a native store take a byte each, except e2m1 in
- * a packed native store: two in a byte. In a unit the first value has the lowest bits. */
+ * Storage units are bytes, or words of 32 bits. Sub-byte values of a native store take a byte each,
+ * except e2m1 in a packed native store: two in a byte. In a unit the first value has the lowest
+ * bits. */
 #include "value/qfloat.h"
 
 #include "base/num.h"
@@ -91,23 +92,28 @@ static bool count_parts(struct qfloat *q, uint64_t *units)
 bool qfloat_lay(struct qfloat *q, uint64_t nbytes)
 {
 	uint64_t units, scales, end;
+	uint64_t global = q->block != QF_NONE ? qfloat_scale_bytes(q->tensor) : 0;
 	if (values_in_unit(q) > 1 && q->rank > 0 && q->packed_dim >= q->rank)
 		return false;
 	return count_parts(q, &units) && mul_u64(units, unit_bytes(q), &q->scales_at) &&
 	       mul_u64(q->n_scales, qfloat_scale_bytes(qfloat_scale_type(q)), &scales) &&
 	       add_u64(q->scales_at, scales, &q->global_at) &&
-	       add_u64(q->global_at, q->block != QF_NONE ? qfloat_scale_bytes(q->tensor) : 0, &end) && end == nbytes &&
+	       add_u64(q->global_at, global, &end) && end == nbytes &&
 	       (!q->runs || q->block == QF_NONE || q->n_scales * run_length(q) == q->elements);
 }
 
 /* ---- Runs ---- */
 
 /* The row of an element, and its place in it. */
-static uint64_t row_length(const struct qfloat *q) { return q->rank > 0 ? q->shape[q->rank - 1] : 1; }
+static uint64_t row_length(const struct qfloat *q)
+{
+	return q->rank > 0 ? q->shape[q->rank - 1] : 1;
+}
 
-/* Unit and scale of the element whose row and column are given; *left is how many of its row share the scale. */
-static void locate(const struct qfloat *q, uint64_t row, uint64_t column, uint64_t *unit, unsigned *field,
-                   uint64_t *scale, uint64_t *left)
+/* Unit and scale of the element whose row and column are given; *left is how many of its row share
+ * the scale. */
+static void locate(const struct qfloat *q, uint64_t row, uint64_t column, uint64_t *unit,
+                   unsigned *field, uint64_t *scale, uint64_t *left)
 {
 	unsigned per = values_in_unit(q);
 	uint64_t unit_stride = 1, scale_stride = 1;
@@ -138,7 +144,8 @@ void qfloat_run(const struct qfloat *q, uint64_t first, size_t max, struct qfloa
 {
 	unsigned per = values_in_unit(q);
 	uint64_t unit, scale, left, row = row_length(q);
-	*out = (struct qfloat_run){ .across = per > 1 && q->rank > 0 && packed_dim(q) != q->rank - 1 };
+	bool across = per > 1 && q->rank > 0 && packed_dim(q) != q->rank - 1;
+	*out = (struct qfloat_run){ .across = across };
 	locate(q, first / row, first % row, &unit, &out->field, &scale, &left);
 	if (q->block != QF_NONE && q->runs) {
 		uint64_t run = run_length(q);
@@ -170,9 +177,11 @@ static float number(const struct qfloat *q, uint32_t code)
 	}
 }
 
-void qfloat_decode(const struct qfloat *q, const struct qfloat_run *run, const uint8_t *in, float scale, float *out)
+void qfloat_decode(const struct qfloat *q, const struct qfloat_run *run, const uint8_t *in,
+                   float scale, float *out)
 {
-	unsigned bits = value_bits(q), per = values_in_unit(q), size = unit_bytes(q), field = run->field;
+	unsigned bits = value_bits(q), per = values_in_unit(q), size = unit_bytes(q),
+	         field = run->field;
 	uint32_t mask = (1u << bits) - 1;
 	for (size_t i = 0; i < run->n; i++) {
 		uint32_t unit = size == 4 ? load32(in) : *in;

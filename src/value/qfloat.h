@@ -1,10 +1,12 @@
 /* qfloat.h - the numbers of burnpack's quantised tensors, given their scheme.
  *
- *	payload = values | scales (of blocks, or the one of the tensor) | the tensor's scale when blocks have theirs too
+ *	payload = values | scales | the tensor's scale
  *
- * A number is scale * q, or (tensor's scale * block's scale) * q. Its place follows from its coordinates: values are
- * packed along one dimension, line by line, and blocks are rectangles. Along the innermost dimension both change
- * slowly, so a tensor is read in runs: numbers of one row that share a scale and stand one behind the other. */
+ * The scales are those of blocks, or the one of the tensor; the last part is there only when blocks
+ * and tensor both have scales. A number is scale * q, or (tensor's scale * block's scale) * q. Its
+ * place follows from its coordinates: values are packed along one dimension, line by line, and blocks
+ * are rectangles. Along the innermost dimension both change slowly, so a tensor is read in runs:
+ * numbers of one row that share a scale and stand one behind the other. */
 #ifndef VALUE_QFLOAT_H
 #define VALUE_QFLOAT_H
 
@@ -21,8 +23,8 @@ struct qfloat {
 	uint64_t          packed_dim;         /* of a packed store, from the innermost */
 	enum qfloat_scale tensor, block;      /* QF_NONE: absent; neither is one f32 for all */
 	unsigned          n_size;
-	uint8_t           size[QFLOAT_DIMS];  /* extents of a block, right-aligned to the shape; each at least 1 */
-	bool              runs;               /* old files: a block is a run of consecutive elements */
+	uint8_t           size[QFLOAT_DIMS];  /* extents of a block, right-aligned; at least 1 */
+	bool              runs;               /* old files: a block is a run of elements */
 	uint32_t          rank;
 	const uint64_t   *shape;              /* no dimension is 0 */
 	/* filled in by qfloat_lay */
@@ -43,7 +45,8 @@ struct qfloat_run {
 /* The run that starts at an element, of at most max numbers. */
 void  qfloat_run(const struct qfloat *q, uint64_t first, size_t max, struct qfloat_run *out);
 /* Its numbers, from its bytes. */
-void  qfloat_decode(const struct qfloat *q, const struct qfloat_run *run, const uint8_t *in, float scale, float *out);
+void qfloat_decode(const struct qfloat *q, const struct qfloat_run *run, const uint8_t *in,
+                   float scale, float *out);
 unsigned qfloat_scale_bytes(enum qfloat_scale s);
 float    qfloat_scale_value(enum qfloat_scale s, const uint8_t *p);
 /* What each number's scale is: that of the blocks where there are any. */

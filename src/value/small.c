@@ -10,8 +10,8 @@
  *	f6_e3m2     1-3-2                      3  numbers
  *	f4          1-2-1                      1  numbers
  *
- * The first four are also made: rounded to the nearest, ties to even; what is too large becomes infinity where there is
- * one, else NaN. */
+ * The first four are also made: rounded to the nearest, ties to even; what is too large becomes
+ * infinity where there is one, else NaN. */
 #include "value/codec.h"
 
 /* ---- 8 bits ---- */
@@ -33,7 +33,8 @@ static uint32_t e5m2fnuz_bits(uint8_t c) { return fnuz_bits(c, 2, 16); }
 
 static uint8_t e4m3_code(uint32_t u)
 {
-	return (uint8_t)((u >> 24 & 0x80) | narrow_code(u & 0x7fffffff, (struct narrow){ 3, 7, 0x7e, 0x7f, 0x7f }));
+	return (uint8_t)((u >> 24 & 0x80) |
+	                 narrow_code(u & 0x7fffffff, (struct narrow){ 3, 7, 0x7e, 0x7f, 0x7f }));
 }
 
 static uint8_t e5m2_code(uint32_t u)
@@ -45,29 +46,30 @@ static uint8_t e5m2_code(uint32_t u)
 /* NaN stands where -0 would, whatever its sign. */
 static uint8_t fnuz_code(uint32_t u, unsigned mant, int bias)
 {
-	uint32_t code = narrow_code(u & 0x7fffffff, (struct narrow){ mant, bias, 0x7f, 0x80, 0x80 });
+	uint32_t code =
+	        narrow_code(u & 0x7fffffff, (struct narrow){ mant, bias, 0x7f, 0x80, 0x80 });
 	return (uint8_t)(code == 0 ? 0 : code | (u >> 24 & 0x80));
 }
 
 static uint8_t e4m3fnuz_code(uint32_t u) { return fnuz_code(u, 3, 8); }
 static uint8_t e5m2fnuz_code(uint32_t u) { return fnuz_code(u, 2, 16); }
 
-#define DECODE8(type)                                                                                  \
-	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)               \
-	{                                                                                                  \
-		for (size_t i = 0; i < n; i++) {                                                               \
-			uint32_t bits = type##_bits(in[i]);                                                        \
-			memcpy(out + i, &bits, sizeof bits);                                                       \
-		}                                                                                              \
+#define DECODE8(type)                                                                             \
+	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)      \
+	{                                                                                         \
+		for (size_t i = 0; i < n; i++) {                                                  \
+			uint32_t bits = type##_bits(in[i]);                                       \
+			memcpy(out + i, &bits, sizeof bits);                                      \
+		}                                                                                 \
 	}
 
-#define CODEC8(type)                                                                                   \
-	DECODE8(type)                                                                                      \
-	static void encode_##type(const float *restrict in, uint8_t *restrict out, size_t n)               \
-	{                                                                                                  \
-		for (size_t i = 0; i < n; i++)                                                                 \
-			out[i] = type##_code(f32_bits(in[i]));                                                     \
-	}                                                                                                  \
+#define CODEC8(type)                                                                              \
+	DECODE8(type)                                                                             \
+	static void encode_##type(const float *restrict in, uint8_t *restrict out, size_t n)      \
+	{                                                                                         \
+		for (size_t i = 0; i < n; i++)                                                    \
+			out[i] = type##_code(f32_bits(in[i]));                                    \
+	}                                                                                         \
 	const struct value_codec codec_f8_##type = { 1, 1, decode_##type, encode_##type };
 
 CODEC8(e4m3)
@@ -85,7 +87,8 @@ static float f6_value(uint32_t code, unsigned mant, int bias)
 	return f32_of((code & 0x20) << 26 | widen_code(code & 0x1f, mant, bias));
 }
 
-static void decode_f6(const uint8_t *restrict in, float *restrict out, size_t n, unsigned mant, int bias)
+static void decode_f6(const uint8_t *restrict in, float *restrict out, size_t n, unsigned mant,
+                      int bias)
 {
 	for (size_t i = 0; i < n; i += 4, in += 3) {
 		uint32_t packed = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16;
@@ -94,11 +97,11 @@ static void decode_f6(const uint8_t *restrict in, float *restrict out, size_t n,
 	}
 }
 
-#define CODEC6(type, mant, bias)                                                                       \
-	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)               \
-	{                                                                                                  \
-		decode_f6(in, out, n, mant, bias);                                                             \
-	}                                                                                                  \
+#define CODEC6(type, mant, bias)                                                                  \
+	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)      \
+	{                                                                                         \
+		decode_f6(in, out, n, mant, bias);                                                \
+	}                                                                                         \
 	const struct value_codec codec_f6_##type = { 4, 3, decode_##type, NULL };
 
 CODEC6(e2m3, 3, 1)

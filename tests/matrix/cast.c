@@ -1,5 +1,5 @@
-/* cast.c - conversions that change types: every type to every type that can be asked for, in every format, and what
- * is said about values that do not survive. */
+/* cast.c - conversions that change types: every type to every type that can be asked for, in every
+ * format, and what is said about values that do not survive. */
 #include "base/bytes.h"
 #include "support/files.h"
 #include "support/hextext.h"
@@ -38,13 +38,15 @@ static tn_writer *writer_of(const char *format)
 {
 	tn_writer *w;
 	tn_error err;
-	if (tn_writer_new(&w, format, &(tn_write_options){ .carry = true, .no_sync = true, .exact_path = true }, &err) != TN_OK)
+	if (tn_writer_new(&w, format,
+	                  &(tn_write_options){ .carry = true, .no_sync = true, .exact_path = true },
+	                  &err) != TN_OK)
 		fail_msg("%s", err.msg);
 	return w;
 }
 
-static void add(tn_writer *w, const char *name, tn_dtype d, uint32_t rank, const uint64_t *shape, const void *bytes,
-                uint64_t n)
+static void add(tn_writer *w, const char *name, tn_dtype d, uint32_t rank, const uint64_t *shape,
+                const void *bytes, uint64_t n)
 {
 	tn_error err;
 	tn_source s = { .kind = TN_SOURCE_MEMORY, .memory = { bytes, (size_t)n } };
@@ -78,7 +80,8 @@ static tn_convert_options how_to(const char *format, tn_dtype dtype, tn_dtype qu
 }
 
 /* Converts path to "out"; the report is the caller's. */
-static tn_code convert(const char *path, const tn_convert_options *how, tn_converted *done, tn_error *err)
+static tn_code convert(const char *path, const tn_convert_options *how, tn_converted *done,
+                       tn_error *err)
 {
 	tn_file *f = open_file(path);
 	tn_code code = tn_convert(f, "out", how, done, err);
@@ -140,7 +143,8 @@ static void same_floats(const float *got, const float *want, const char *from, c
 {
 	for (size_t i = 0; i < ELEMENTS; i++)
 		if (f32_bits(got[i]) != f32_bits(want[i]) && !(isnan(got[i]) && isnan(want[i])))
-			fail_msg("%s to %s: element %zu is %a, not %a", from, to, i, (double)got[i], (double)want[i]);
+			fail_msg("%s to %s: element %zu is %a, not %a", from, to, i, (double)got[i],
+			         (double)want[i]);
 }
 
 /* What the codec alone makes of the whole tensor. */
@@ -187,7 +191,10 @@ static void one_pair(const char *format, tn_dtype from, tn_dtype to)
 	tn_close(out);
 }
 
-static bool can_be_read(tn_dtype d) { return value_codec(d) != NULL || d == TN_APR_Q8 || d == TN_C64; }
+static bool can_be_read(tn_dtype d)
+{
+	return value_codec(d) != NULL || d == TN_APR_Q8 || d == TN_C64;
+}
 
 static bool can_be_asked_for(tn_dtype d)
 {
@@ -218,7 +225,8 @@ static void every_pair(void **state)
 static void weights_only(void **state)
 {
 	static float zeros[2 * 256];
-	const uint64_t w2[2] = { 2, 256 }, w3[3] = { 2, 2, 64 }, norm[1] = { 256 }, odd[2] = { 2, 33 }, one[1] = { 1 };
+	const uint64_t w2[2] = { 2, 256 }, w3[3] = { 2, 2, 64 }, norm[1] = { 256 },
+	               odd[2] = { 2, 33 }, one[1] = { 1 };
 	const struct { const char *name; tn_dtype d; uint32_t rank; const uint64_t *shape; tn_dtype want, both; } t[] = {
 		{ "w2", TN_F32, 2, w2, TN_Q8_0, TN_Q8_0 }, { "w3", TN_F16, 3, w3, TN_Q8_0, TN_Q8_0 },
 		{ "norm", TN_F32, 1, norm, TN_F32, TN_BF16 }, { "odd", TN_F32, 2, odd, TN_F32, TN_BF16 },
@@ -239,7 +247,8 @@ static void weights_only(void **state)
 		tn_file *out = open_file("out");
 		for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 			size_t at;
-			assert_int_equal(find(out, t[i].name, &at).dtype, both ? t[i].both : t[i].want);
+			assert_int_equal(find(out, t[i].name, &at).dtype,
+			                 both ? t[i].both : t[i].want);
 		}
 		tn_close(out);
 	}
@@ -283,7 +292,8 @@ static void blocks_to_plain_safetensors(void **state)
 		size_t len, i;
 		snprintf(path, sizeof path, "%s/values/%s.hex", TENON_TEST_DATA, names[k]);
 		uint8_t *bytes = hextext_load(path, &len);
-		uint64_t n = le32(bytes), skip = le32(bytes + 4) & 1 ? 4 * n : 0, stored = len - 8 - skip - 4 * n;
+		uint64_t n = le32(bytes), skip = le32(bytes + 4) & 1 ? 4 * n : 0,
+		         stored = len - 8 - skip - 4 * n;
 		if (types[k] == TN_APR_Q4)
 			n -= n % 32, stored = n / 32 * 18; /* a writer's blocks fill rows */
 		const uint8_t *decoded = bytes + len - 4 * le32(bytes);
@@ -337,7 +347,8 @@ static void scheme_is_dropped(void **state)
 	tn_close(out);
 }
 
-/* What the format lacks is carried only when that is asked for, also in a file of its own that is enveloped. */
+/* What the format lacks is carried only when that is asked for, also in a file of its own that is
+ * enveloped. */
 static void carried_on_request(void **state)
 {
 	static float x[ELEMENTS];
@@ -361,8 +372,8 @@ static void carried_on_request(void **state)
 
 /* ---- What is said ---- */
 
-static void says(tn_dtype from, const void *bytes, uint64_t n, uint64_t elements, tn_dtype dtype, tn_dtype quantize,
-                 const char *warning, const char *note)
+static void says(tn_dtype from, const void *bytes, uint64_t n, uint64_t elements, tn_dtype dtype,
+                 tn_dtype quantize, const char *warning, const char *note)
 {
 	const uint64_t shape[2] = { 1, elements };
 	tn_converted done;
@@ -394,16 +405,21 @@ static void losses_are_counted(void **state)
 	double wide[2] = { 1e300, (double)INFINITY };
 	float one = 1, nan = f32_of(0x7fc12345), tiny[32] = { 1e-12f, 0, -1e-13f };
 	(void)state;
-	says(TN_F32, x, sizeof x, 32, TN_F16, TN_OPAQUE, "tensor 'x': 2 values beyond the range of f16",
+	says(TN_F32, x, sizeof x, 32, TN_F16, TN_OPAQUE,
+	     "tensor 'x': 2 values beyond the range of f16",
 	     "tensor 'x': 1 value too small for f16");
 	says(TN_F32, x, sizeof x, 32, TN_BF16, TN_OPAQUE, NULL, NULL);
-	says(TN_F32, x, sizeof x, 32, TN_F8_E4M3, TN_OPAQUE, "tensor 'x': 2 values beyond the range of f8_e4m3",
+	says(TN_F32, x, sizeof x, 32, TN_F8_E4M3, TN_OPAQUE,
+	     "tensor 'x': 2 values beyond the range of f8_e4m3",
 	     "tensor 'x': 1 value too small for f8_e4m3");
-	says(TN_F64, wide, sizeof wide, 2, TN_F32, TN_OPAQUE, "tensor 'x': 1 value beyond the range of f32", NULL);
-	says(TN_F64, wide, sizeof wide, 2, TN_BF16, TN_OPAQUE, "tensor 'x': 1 value beyond the range of bf16", NULL);
+	says(TN_F64, wide, sizeof wide, 2, TN_F32, TN_OPAQUE,
+	     "tensor 'x': 1 value beyond the range of f32", NULL);
+	says(TN_F64, wide, sizeof wide, 2, TN_BF16, TN_OPAQUE,
+	     "tensor 'x': 1 value beyond the range of bf16", NULL);
 	says(TN_F32, &nan, sizeof nan, 1, TN_F16, TN_OPAQUE,
 	     "tensor 'x': 1 value with a NaN that has another form in f16", NULL);
-	says(TN_F32, tiny, sizeof tiny, 32, TN_OPAQUE, TN_Q4_0, NULL, "tensor 'x': 2 values too small for q4_0");
+	says(TN_F32, tiny, sizeof tiny, 32, TN_OPAQUE, TN_Q4_0, NULL,
+	     "tensor 'x': 2 values too small for q4_0");
 	says(TN_F32, &one, sizeof one, 1, TN_F16, TN_OPAQUE, NULL, NULL);
 }
 
@@ -441,7 +457,8 @@ static void refusals(void **state)
 	refused(&how, TN_E_USAGE, "opaque is no floating-point type that tensors can be cast to");
 }
 
-/* A cast reads its input while the output is written: over itself only by way of a temporary file. */
+/* A cast reads its input while the output is written: over itself only by way of a temporary file.
+ */
 static void over_itself(void **state)
 {
 	static float x[ELEMENTS];

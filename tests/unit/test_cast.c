@@ -1,5 +1,5 @@
-/* test_cast.c - a cast as a source: its length is kept, whatever fails is told, and nothing stays behind.
- * tests/matrix/cast.c has the values. */
+/* test_cast.c - a cast as a source: its length is kept, whatever fails is told, and nothing stays
+ * behind. tests/matrix/cast.c has the values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,12 @@ static const uint64_t shape[2] = { 2, N / 2 };
 static struct tensor tensor_f32(void)
 {
 	return (struct tensor){
-		.name = VIEW("t"), .dtype = TN_F32, .rank = 2, .shape = shape, .nbytes = IN, .stored = IN,
+		.name = VIEW("t"),
+		.dtype = TN_F32,
+		.rank = 2,
+		.shape = shape,
+		.nbytes = IN,
+		.stored = IN,
 	};
 }
 
@@ -153,9 +158,11 @@ static void what_can_be_asked_for(void **state)
 		for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 			is_block |= blocks[i] == (tn_dtype)d;
 		tn_error err = { .code = TN_OK };
-		assert_int_equal(cast_check(&(struct cast_rules){ (tn_dtype)d, TN_OPAQUE }, &err), is_float ? TN_OK : TN_E_USAGE);
+		assert_int_equal(cast_check(&(struct cast_rules){ (tn_dtype)d, TN_OPAQUE }, &err),
+		                 is_float ? TN_OK : TN_E_USAGE);
 		err_clear(&err);
-		assert_int_equal(cast_check(&(struct cast_rules){ TN_OPAQUE, (tn_dtype)d }, &err), is_block ? TN_OK : TN_E_USAGE);
+		assert_int_equal(cast_check(&(struct cast_rules){ TN_OPAQUE, (tn_dtype)d }, &err),
+		                 is_block ? TN_OK : TN_E_USAGE);
 	}
 }
 

@@ -1,4 +1,5 @@
-/* test_value.c - every vector of tests/values, both ways, bit for bit; and laws that hold for all codecs. */
+/* test_value.c - every vector of tests/values, both ways, bit for bit; and laws that hold for all
+ * codecs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +101,8 @@ static void encode(const struct vector *v)
 	}
 	for (size_t i = 0; i < v->n_stored; i++)
 		if (out[i] != v->stored[i])
-			fail_msg("%s: byte %zu is %02x, not %02x", v->name, i, out[i], v->stored[i]);
+			fail_msg("%s: byte %zu is %02x, not %02x", v->name, i, out[i],
+			         v->stored[i]);
 	free(out);
 	free(x);
 }
@@ -161,7 +163,8 @@ static void random_blocks(void **state)
 		for (size_t blocks = 1; c != NULL && blocks <= 9; blocks++) {
 			size_t n = blocks * c->elems, part = n - noise() % c->elems;
 			uint8_t *in = exactly(NULL, blocks * c->bytes);
-			float *whole = exactly(NULL, n * sizeof *whole), *some = exactly(NULL, part * sizeof *some);
+			float *whole = exactly(NULL, n * sizeof *whole),
+			      *some = exactly(NULL, part * sizeof *some);
 			for (size_t i = 0; i < blocks * c->bytes; i++)
 				in[i] = (uint8_t)(noise() >> 8);
 			value_decode(c, in, whole, n);
@@ -193,7 +196,8 @@ static void random_floats(void **state)
 		value_decode(c, out, x, n);
 		for (size_t i = 0; i < n; i++)
 			if (f32_bits(x[i]) << 1 != 0)
-				fail_msg("%s: zero became %08x", tn_dtype_name((tn_dtype)d), f32_bits(x[i]));
+				fail_msg("%s: zero became %08x", tn_dtype_name((tn_dtype)d),
+				         f32_bits(x[i]));
 		free(out);
 		free(x);
 	}
@@ -220,17 +224,32 @@ static void tame(void **state)
 	assert_int_equal(le16(q6 + 208), 0x7bff);
 }
 
-/* One of each kind of loss at the start, in the middle and at the end of more values than are counted at once. */
+/* One of each kind of loss at the start, in the middle and at the end of more values than are
+ * counted at once. */
 static void losses(void **state)
 {
 	enum { N = 10000 };
 	static float before[N], after[N];
 	const size_t at[] = { 0, 4095, 4096, N - 1 };
 	const uint32_t inf = 0x7f800000, nan = 0x7fc00001;
-	const struct { uint32_t x, y; int kind; } cases[] = { /* kind: 0 none, 1 range, 2 nan, 3 vanished */
-		{ 0x3f800000, inf, 1 }, { 0x3f800000, nan, 1 }, { 0xbf800000, 0xff800000, 1 }, { inf, 0x7f7fffff, 1 },
-		{ inf, 0xff800000, 1 }, { inf, inf, 0 }, { nan, nan, 0 }, { nan, 0x7fc00000, 2 }, { nan, inf, 2 },
-		{ 0x3f800000, 0, 3 }, { 0x00000001, 0x80000000, 3 }, { 0x80000000, 0, 0 }, { 0x3f800000, 0x40000000, 0 },
+	const struct {
+		uint32_t x, y;
+		int kind;
+	} cases[] = {
+		/* kind: 0 none, 1 range, 2 nan, 3 vanished */
+		{ 0x3f800000, inf, 1 },
+		{ 0x3f800000, nan, 1 },
+		{ 0xbf800000, 0xff800000, 1 },
+		{ inf, 0x7f7fffff, 1 },
+		{ inf, 0xff800000, 1 },
+		{ inf, inf, 0 },
+		{ nan, nan, 0 },
+		{ nan, 0x7fc00000, 2 },
+		{ nan, inf, 2 },
+		{ 0x3f800000, 0, 3 },
+		{ 0x00000001, 0x80000000, 3 },
+		{ 0x80000000, 0, 0 },
+		{ 0x3f800000, 0x40000000, 0 },
 	};
 	(void)state;
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
@@ -246,7 +265,8 @@ static void losses(void **state)
 		}
 }
 
-/* In a block a value may become 0 as long as another does not; the last block may be partly used. */
+/* In a block a value may become 0 as long as another does not; the last block may be partly used.
+ */
 static void losses_of_blocks(void **state)
 {
 	float before[70], after[70];

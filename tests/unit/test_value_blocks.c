@@ -1,6 +1,8 @@
-/* test_value_blocks.c - block types of which tests/values has no vector, against formulas for a single element.
+/* test_value_blocks.c - block types of which tests/values has no vector, against formulas for a
+ * single element.
  *
- * The formulas take the layouts at their word, bit by bit and slowly; they are no loops over planes and groups. */
+ * The formulas take the layouts at their word, bit by bit and slowly; they are no loops over planes
+ * and groups. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,11 +18,15 @@
 static double f16(const uint8_t *p)
 {
 	unsigned h = le16(p), exponent = h >> 10 & 31, fraction = h & 1023;
-	double size = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, (int)exponent - 25);
+	double size =
+	        exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, (int)exponent - 25);
 	return h & 0x8000 ? -size : size;
 }
 
-static unsigned nibble(const uint8_t *qs, size_t j, bool high) { return high ? qs[j] >> 4 : qs[j] & 15u; }
+static unsigned nibble(const uint8_t *qs, size_t j, bool high)
+{
+	return high ? qs[j] >> 4 : qs[j] & 15u;
+}
 
 /* ---- One element of each ---- */
 
@@ -32,10 +38,12 @@ static double q4_1(const uint8_t *b, size_t i)
 static double q3_k(const uint8_t *b, size_t i)
 {
 	const uint8_t *hmask = b, *qs = b + 32, *scales = b + 96;
-	size_t half = i / 128, plane = i % 128 / 32, byte = i % 32, group = 8 * half + 2 * plane + byte / 16;
+	size_t half = i / 128, plane = i % 128 / 32, byte = i % 32,
+	       group = 8 * half + 2 * plane + byte / 16;
 	int low = (int)(group < 8 ? scales[group % 8] & 15 : scales[group % 8] >> 4);
 	int top = scales[8 + group % 4] >> (2 * (group / 4)) & 3;
-	int q = (qs[32 * half + byte] >> (2 * plane) & 3) - (hmask[byte] >> (4 * half + plane) & 1 ? 0 : 4);
+	int q = (qs[32 * half + byte] >> (2 * plane) & 3) -
+	        (hmask[byte] >> (4 * half + plane) & 1 ? 0 : 4);
 	return f16(b + 108) * (low + 16 * top - 32) * q;
 }
 
@@ -52,9 +60,12 @@ static double q5_k(const uint8_t *b, size_t i)
 
 static double iq4_xs(const uint8_t *b, size_t i)
 {
-	const int table[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
+	const int table[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+		                1,    13,   25,  38,  53,  69,  89,  113 };
 	size_t group = i / 32;
-	int scale = (int)(nibble(b + 4, group / 2, group % 2 == 1) + 16u * (le16(b + 2) >> (2 * group) & 3)) - 32;
+	int scale = (int)(nibble(b + 4, group / 2, group % 2 == 1) +
+	                  16u * (le16(b + 2) >> (2 * group) & 3)) -
+	            32;
 	return f16(b) * scale * table[nibble(b + 8 + 16 * group, i % 16, i % 32 >= 16)];
 }
 
@@ -93,8 +104,10 @@ static const struct kind {
 	double (*element)(const uint8_t *block, size_t i);
 	size_t   d[2];  /* where f16 stand: kept finite, so that the formulas stay simple */
 } kinds[] = {
-	{ TN_Q4_1, q4_1, { 0, 2 } }, { TN_Q3_K, q3_k, { 108, 108 } }, { TN_Q5_K, q5_k, { 0, 2 } }, { TN_IQ4_XS, iq4_xs, { 0, 0 } },
-	{ TN_TQ1_0, tq1_0, { 52, 52 } }, { TN_Q2_0, q2_0, { 0, 0 } }, { TN_NVFP4, nvfp4, { 4, 4 } },
+	{ TN_Q4_1, q4_1, { 0, 2 } },     { TN_Q3_K, q3_k, { 108, 108 } },
+	{ TN_Q5_K, q5_k, { 0, 2 } },     { TN_IQ4_XS, iq4_xs, { 0, 0 } },
+	{ TN_TQ1_0, tq1_0, { 52, 52 } }, { TN_Q2_0, q2_0, { 0, 0 } },
+	{ TN_NVFP4, nvfp4, { 4, 4 } },
 };
 
 static uint32_t noise(void)
@@ -119,7 +132,9 @@ static void decoded_as_written(void **state)
 			c->decode(block, out, c->elems);
 			for (size_t i = 0; i < c->elems; i++)
 				if (fabs((double)out[i] - k->element(block, i)) > 0)
-					fail_msg("%s element %zu: %a, not %a", tn_dtype_name(k->dtype), i, (double)out[i], k->element(block, i));
+					fail_msg("%s element %zu: %a, not %a",
+					         tn_dtype_name(k->dtype), i, (double)out[i],
+					         k->element(block, i));
 		}
 	}
 }
@@ -144,7 +159,8 @@ static void fill(float *x, size_t n)
 		x[i] = (float)((int)noise() - (1 << 23)) * ldexpf(1, -20 - (int)(noise() % 6));
 }
 
-/* No code of the block that was made would be nearer to its value, but for the rounding of d to f16. */
+/* No code of the block that was made would be nearer to its value, but for the rounding of d to
+ * f16. */
 static void nearest(tn_dtype d, double slack)
 {
 	const struct value_codec *c = value_codec(d);
@@ -159,10 +175,12 @@ static void nearest(tn_dtype d, double slack)
 			max = fmax(max, fabs((double)x[i]));
 		for (size_t i = 0; i < c->elems; i++) {
 			double best = (double)INFINITY, error = fabs((double)x[i] - (double)y[i]);
-			for (size_t k = 0; k < c->elems; k++) /* every code of these few appears somewhere in the block, or is not needed */
+			/* every code that could be nearer is that of some element, or not needed */
+			for (size_t k = 0; k < c->elems; k++)
 				best = fmin(best, fabs((double)x[i] - (double)y[k]));
 			if (error > best + slack * max)
-				fail_msg("%s element %zu: %g became %g", tn_dtype_name(d), i, (double)x[i], (double)y[i]);
+				fail_msg("%s element %zu: %g became %g", tn_dtype_name(d), i,
+				         (double)x[i], (double)y[i]);
 		}
 	}
 }
@@ -175,8 +193,8 @@ static void few_codes_are_nearest(void **state)
 	nearest(TN_TQ1_0, 1e-3);
 }
 
-/* A group of nvfp4 by search: the scale nearest to a sixth of the largest, ties up, but what is below the first normal
- * number stays below it; the code nearest, the first on a tie. */
+/* A group of nvfp4 by search: the scale nearest to a sixth of the largest, ties up, but what is
+ * below the first normal number stays below it; the code nearest, the first on a tie. */
 static void nvfp4_by_search(const float *x, uint8_t *scale, uint8_t codes[16])
 {
 	float max = 0;
@@ -190,7 +208,8 @@ static void nvfp4_by_search(const float *x, uint8_t *scale, uint8_t codes[16])
 		found = (double)INFINITY;
 		for (unsigned c = 0; c < 16; c++)
 			if (fabs(ue4m3(*scale) * e2m1[c] - (double)x[i]) < found)
-				found = fabs(ue4m3(*scale) * e2m1[c] - (double)x[i]), codes[i] = (uint8_t)c;
+				found = fabs(ue4m3(*scale) * e2m1[c] - (double)x[i]),
+				codes[i] = (uint8_t)c;
 	}
 }
 
@@ -208,7 +227,8 @@ static void nvfp4_made_by_search(void **state)
 			nvfp4_by_search(x + 16 * g, &scale, codes);
 			assert_int_equal(block[g], scale);
 			for (size_t i = 0; i < 16; i++)
-				assert_int_equal(nibble(block + 4 + 8 * g, i % 8, i >= 8), codes[i]);
+				assert_int_equal(nibble(block + 4 + 8 * g, i % 8, i >= 8),
+				                 codes[i]);
 		}
 	}
 }

@@ -1,5 +1,5 @@
-/* test_value_float.c - floats of 4 to 64 bits and integers: every code against a formula that shares nothing with the
- * bit tricks, every rounding at its neighbours' middle. */
+/* test_value_float.c - floats of 4 to 64 bits and integers: every code against a formula that
+ * shares nothing with the bit tricks, every rounding at its neighbours' middle. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,10 +20,15 @@ static const struct type {
 	int      bits, exponent, mantissa, bias;
 	enum specials specials;
 } types[] = {
-	{ TN_F16, 16, 5, 10, 15, IEEE }, { TN_BF16, 16, 8, 7, 127, IEEE },
-	{ TN_F8_E4M3, 8, 4, 3, 7, ONE_NAN_EACH }, { TN_F8_E5M2, 8, 5, 2, 15, IEEE },
-	{ TN_F8_E4M3FNUZ, 8, 4, 3, 8, FNUZ }, { TN_F8_E5M2FNUZ, 8, 5, 2, 16, FNUZ },
-	{ TN_F6_E2M3, 6, 2, 3, 1, NONE }, { TN_F6_E3M2, 6, 3, 2, 3, NONE }, { TN_F4, 4, 2, 1, 1, NONE },
+	{ TN_F16, 16, 5, 10, 15, IEEE },
+	{ TN_BF16, 16, 8, 7, 127, IEEE },
+	{ TN_F8_E4M3, 8, 4, 3, 7, ONE_NAN_EACH },
+	{ TN_F8_E5M2, 8, 5, 2, 15, IEEE },
+	{ TN_F8_E4M3FNUZ, 8, 4, 3, 8, FNUZ },
+	{ TN_F8_E5M2FNUZ, 8, 5, 2, 16, FNUZ },
+	{ TN_F6_E2M3, 6, 2, 3, 1, NONE },
+	{ TN_F6_E3M2, 6, 3, 2, 3, NONE },
+	{ TN_F4, 4, 2, 1, 1, NONE },
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -71,7 +76,8 @@ static void every_code(void **state)
 			double want = formula(t, code);
 			float got = decode(t, code);
 			if (isnan(want) ? !isnan(got) : f64_bits((double)got) != f64_bits(want))
-				fail_msg("%s %x: %a, not %a", tn_dtype_name(t->dtype), code, (double)got, want);
+				fail_msg("%s %x: %a, not %a", tn_dtype_name(t->dtype), code,
+				         (double)got, want);
 		}
 }
 
@@ -84,9 +90,11 @@ static void every_code_comes_back(void **state)
 			continue;
 		for (unsigned code = 0; code < 1u << t->bits; code++) {
 			float v = decode(t, code);
-			unsigned quiet = isnan(v) && t->specials == IEEE ? 1u << (t->mantissa - 1) : 0;
+			unsigned quiet =
+			        isnan(v) && t->specials == IEEE ? 1u << (t->mantissa - 1) : 0;
 			if (encode(t, v) != (code | quiet))
-				fail_msg("%s %x came back as %x", tn_dtype_name(t->dtype), code, encode(t, v));
+				fail_msg("%s %x came back as %x", tn_dtype_name(t->dtype), code,
+				         encode(t, v));
 		}
 	}
 }
@@ -102,14 +110,17 @@ static void every_middle(void **state)
 			double low = formula(t, code), high = formula(t, code + 1);
 			if (!isfinite(low))
 				break;
-			if (!isfinite(high)) /* the step that the next finite number would be away */
+			if (!isfinite(
+			            high)) /* the step that the next finite number would be away */
 				high = low + (low - formula(t, code - 1));
-			float middle = (float)((low + high) / 2); /* exact: at most 11 bits and one more */
+			float middle =
+			        (float)((low + high) / 2); /* exact: at most 11 bits and one more */
 			unsigned even = code % 2 == 0 ? code : code + 1, sign = 1u << (t->bits - 1);
 			assert_int_equal(encode(t, middle), even);
 			assert_int_equal(encode(t, nextafterf(middle, 0)), code);
 			assert_int_equal(encode(t, nextafterf(middle, INFINITY)), code + 1);
-			assert_int_equal(encode(t, -nextafterf(middle, INFINITY)), (code + 1) | sign);
+			assert_int_equal(encode(t, -nextafterf(middle, INFINITY)),
+			                 (code + 1) | sign);
 		}
 	}
 }
@@ -183,7 +194,8 @@ static void integers(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (f32_bits(one(cases[i].d, cases[i].bits)) != f32_bits(cases[i].want))
-			fail_msg("%s %llx: %g", tn_dtype_name(cases[i].d), (unsigned long long)cases[i].bits,
+			fail_msg("%s %llx: %g", tn_dtype_name(cases[i].d),
+			         (unsigned long long)cases[i].bits,
 			         (double)one(cases[i].d, cases[i].bits));
 }
 
@@ -212,7 +224,8 @@ static void f64(void **state)
 	assert_true(f64_of(le64(out)) == (double)third);
 }
 
-/* By way of an odd f32, f64 to f16 rounds once: just above a middle goes up, though f32 cannot tell it from the middle. */
+/* By way of an odd f32, f64 to f16 rounds once: just above a middle goes up, though f32 cannot tell
+ * it from the middle. */
 static void f64_rounds_once(void **state)
 {
 	const struct { double v; unsigned f16; } cases[] = {
@@ -230,7 +243,8 @@ static void f64_rounds_once(void **state)
 		value_f64_to_odd.decode(in, &odd, 1);
 		assert_int_equal(isinf(odd), isinf(cases[i].v));
 		if (encode(&types[0], odd) != cases[i].f16)
-			fail_msg("%a: %04x, not %04x", cases[i].v, encode(&types[0], odd), cases[i].f16);
+			fail_msg("%a: %04x, not %04x", cases[i].v, encode(&types[0], odd),
+			         cases[i].f16);
 	}
 }
 

@@ -1,4 +1,5 @@
-/* test_values.c - tensors as f32: any range of any type, and burnpack's schemes against a formula for one element. */
+/* test_values.c - tensors as f32: any range of any type, and burnpack's schemes against a formula
+ * for one element. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,15 +46,22 @@ static int tear_down(void **state)
 static struct tensor tensor_of(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t nbytes)
 {
 	return (struct tensor){
-		.name = VIEW("t"), .dtype = d, .dtype_text = VIEW("weird"), .rank = rank, .shape = shape, .nbytes = nbytes,
-		.offset = GUARD, .stored = nbytes,
+		.name = VIEW("t"),
+		.dtype = d,
+		.dtype_text = VIEW("weird"),
+		.rank = rank,
+		.shape = shape,
+		.nbytes = nbytes,
+		.offset = GUARD,
+		.stored = nbytes,
 	};
 }
 
 static struct reader reader_of(const struct tensor *t)
 {
 	assert_true(t->nbytes + GUARD <= sizeof room);
-	return (struct reader){ .map = { room, (size_t)t->nbytes + GUARD }, .size = t->nbytes + GUARD };
+	return (struct reader){ .map = { room, (size_t)t->nbytes + GUARD },
+		                .size = t->nbytes + GUARD };
 }
 
 static float *read_all(const struct tensor *t, size_t *n)
@@ -85,7 +93,8 @@ static void ranges(const struct tensor *t)
 		size_t first = noise() % (n + 1), count = noise() % (n - first + 1);
 		assert_int_equal(values_read(&v, first, part, count, &err), TN_OK);
 		if (memcmp(part, whole + first, count * sizeof *part) != 0)
-			fail_msg("%s: %zu elements from %zu differ", tn_dtype_name(t->dtype), count, first);
+			fail_msg("%s: %zu elements from %zu differ", tn_dtype_name(t->dtype), count,
+			         first);
 	}
 	free(part);
 	free(whole);
@@ -100,7 +109,8 @@ static void ranges_of_all_types(void **state)
 		tn_error err = { .code = TN_OK };
 		if (value_codec((tn_dtype)d) == NULL && d != TN_APR_Q8)
 			continue;
-		assert_int_equal(dtype_bytes((tn_dtype)d, BLOCK_FLAT, 2, shape, &bytes, &err), TN_OK);
+		assert_int_equal(dtype_bytes((tn_dtype)d, BLOCK_FLAT, 2, shape, &bytes, &err),
+		                 TN_OK);
 		struct tensor t = tensor_of((tn_dtype)d, 2, shape, bytes);
 		ranges(&t);
 	}
@@ -173,7 +183,9 @@ struct spec {
 
 static unsigned bits_of(const char *value)
 {
-	return strchr(value, '8') != NULL || value[0] == 'E' ? (strcmp(value, "E2M1") == 0 ? 4 : 8) : value[1] == '4' ? 4 : 2;
+	return strchr(value, '8') != NULL || value[0] == 'E' ? (strcmp(value, "E2M1") == 0 ? 4 : 8)
+	       : value[1] == '4'                             ? 4
+	                                                     : 2;
 }
 
 static unsigned per_unit(const struct spec *s)
@@ -227,7 +239,10 @@ static uint64_t scale_count(const struct spec *s)
 	return n;
 }
 
-static unsigned unit_bytes(const struct spec *s) { return strcmp(s->store, "PackedU32") == 0 ? 4 : 1; }
+static unsigned unit_bytes(const struct spec *s)
+{
+	return strcmp(s->store, "PackedU32") == 0 ? 4 : 1;
+}
 
 static const char *scale_type(const struct spec *s)
 {
@@ -243,7 +258,8 @@ static double scale_at(const char *type, const uint8_t *p)
 	if (strcmp(type, "UE8M0") == 0)
 		return ldexp(1, *p - 127);
 	if (strcmp(type, "UE4M3") == 0)
-		return (*p & 0x7f) < 8 ? ldexp(*p & 7, -9) : ldexp(8 + (*p & 7), (*p >> 3 & 15) - 10);
+		return (*p & 0x7f) < 8 ? ldexp(*p & 7, -9)
+		                       : ldexp(8 + (*p & 7), (*p >> 3 & 15) - 10);
 	unsigned h = le16(p), e = h >> 10 & 31;
 	return e == 0 ? ldexp(h & 1023, -24) : ldexp(1024 + (h & 1023), (int)e - 25);
 }
@@ -254,8 +270,10 @@ static double value_of(const char *value, unsigned code)
 	if (strcmp(value, "E2M1") == 0)
 		return code & 8 ? -e2m1[code & 7] : e2m1[code & 7];
 	if (value[0] == 'E') {
-		int mantissa = value[3] - '0', bias = mantissa == 3 ? 7 : 15, e = (int)(code & 0x7f) >> mantissa;
-		int fraction = (int)code & ((1 << mantissa) - 1), whole = e > 0 ? fraction + (1 << mantissa) : fraction;
+		int mantissa = value[3] - '0', bias = mantissa == 3 ? 7 : 15,
+		    e = (int)(code & 0x7f) >> mantissa;
+		int fraction = (int)code & ((1 << mantissa) - 1),
+		    whole = e > 0 ? fraction + (1 << mantissa) : fraction;
 		double v = ldexp(whole, (e > 0 ? e : 1) - bias - mantissa);
 		return code & 0x80 ? -v : v;
 	}
@@ -270,26 +288,31 @@ static double element(const struct spec *s, const uint8_t *payload, uint64_t i)
 	for (uint32_t d = s->rank; d-- > 0; rest /= s->shape[d])
 		at[d] = rest % s->shape[d];
 	for (uint32_t d = 0; d < s->rank; d++) {
-		bool packed = dim_of(s, d, true) != s->shape[d] || (per_unit(s) > 1 && d + 1 + s->packed_dim == s->rank);
+		bool packed = dim_of(s, d, true) != s->shape[d] ||
+		              (per_unit(s) > 1 && d + 1 + s->packed_dim == s->rank);
 		unit = unit * dim_of(s, d, true) + (packed ? at[d] / per_unit(s) : at[d]);
 		field = packed ? at[d] % per_unit(s) : field;
 		if (s->block != NULL)
-			scale = scale * ((s->shape[d] + extent(s, d) - 1) / extent(s, d)) + at[d] / extent(s, d);
+			scale = scale * ((s->shape[d] + extent(s, d) - 1) / extent(s, d)) +
+			        at[d] / extent(s, d);
 	}
 	if (s->block != NULL && s->runs)
 		scale = i / run_of(s);
-	const uint8_t *p = payload + unit * unit_bytes(s), *scales = payload + product(s, true) * unit_bytes(s);
+	const uint8_t *p = payload + unit * unit_bytes(s),
+	              *scales = payload + product(s, true) * unit_bytes(s);
 	uint32_t word = unit_bytes(s) == 4 ? le32(p) : *p;
 	unsigned code = word >> field * bits_of(s->value) & ((1u << bits_of(s->value)) - 1);
 	double x = scale_at(scale_type(s), scales + scale * scale_bytes(scale_type(s)));
 	if (s->block != NULL && s->tensor != NULL)
-		x = (double)(float)(x * scale_at(s->tensor, scales + scale_count(s) * scale_bytes(s->block)));
+		x = (double)(float)(x * scale_at(s->tensor,
+		                                 scales + scale_count(s) * scale_bytes(s->block)));
 	return (double)(float)(x * value_of(s->value, code));
 }
 
 static struct tn_meta *extras_of(const struct spec *s)
 {
-	struct tn_meta *extras = meta_new(&mem, TN_META_MAP), *map = meta_add_map(&mem, extras, VIEW("qfloat"));
+	struct tn_meta *extras = meta_new(&mem, TN_META_MAP),
+	               *map = meta_add_map(&mem, extras, VIEW("qfloat"));
 	meta_add_string(&mem, map, VIEW("value"), tn_text(s->value));
 	meta_add_string(&mem, map, VIEW("store"), tn_text(s->store));
 	if (strcmp(s->store, "Native") != 0)
@@ -309,7 +332,8 @@ static struct tn_meta *extras_of(const struct spec *s)
 	return extras;
 }
 
-/* Random values, but scales that are small positive numbers in every type, and values that are no NaN. */
+/* Random values, but scales that are small positive numbers in every type, and values that are no
+ * NaN. */
 static void make_payload(const struct spec *s, const struct tensor *t)
 {
 	uint8_t *payload = room + GUARD;
@@ -321,14 +345,17 @@ static void make_payload(const struct spec *s, const struct tensor *t)
 			payload[i] &= 0xbf;
 	unsigned width = scale_bytes(scale_type(s));
 	for (uint64_t i = 0; i < scale_count(s); i++)
-		payload[values + i * width + width - 1] = width == 1 ? (uint8_t)(0x20 + noise() % 0x40) : (uint8_t)(0x38 + noise() % 4);
+		payload[values + i * width + width - 1] = width == 1
+		                                                  ? (uint8_t)(0x20 + noise() % 0x40)
+		                                                  : (uint8_t)(0x38 + noise() % 4);
 	if (s->block != NULL && s->tensor != NULL)
 		put_le32(payload + t->nbytes - 4, f32_bits(0.75f));
 }
 
 static void check_spec(const struct spec *s)
 {
-	uint64_t bytes = product(s, true) * unit_bytes(s) + scale_count(s) * scale_bytes(scale_type(s)) +
+	uint64_t bytes = product(s, true) * unit_bytes(s) +
+	                 scale_count(s) * scale_bytes(scale_type(s)) +
 	                 (s->block != NULL ? scale_bytes(s->tensor) : 0);
 	struct tensor t = tensor_of(TN_QFLOAT, s->rank, s->shape, bytes);
 	size_t n;
@@ -339,14 +366,16 @@ static void check_spec(const struct spec *s)
 	for (size_t i = 0; i < n; i++) {
 		double want = element(s, room + GUARD, i);
 		if (fabs((double)x[i] - want) > 0)
-			fail_msg("%s %s(%u) %s/%s element %zu: %g, not %g", s->value, s->store, (unsigned)s->packed_dim,
-			         s->tensor ? s->tensor : "-", s->block ? s->block : "-", i, (double)x[i], want);
+			fail_msg("%s %s(%u) %s/%s element %zu: %g, not %g", s->value, s->store,
+			         (unsigned)s->packed_dim, s->tensor ? s->tensor : "-",
+			         s->block ? s->block : "-", i, (double)x[i], want);
 	}
 	free(x);
 	ranges(&t);
 }
 
-static const char *const values[] = { "Q8F", "Q8S", "E5M2", "E4M3", "Q4F", "Q4S", "E2M1", "Q2F", "Q2S" };
+static const char *const values[] = { "Q8F", "Q8S",  "E5M2", "E4M3", "Q4F",
+	                              "Q4S", "E2M1", "Q2F",  "Q2S" };
 static const char *const stores[] = { "Native", "PackedNative", "PackedU32" };
 enum { VALUES = sizeof values / sizeof *values, STORES = sizeof stores / sizeof *stores };
 
@@ -429,7 +458,13 @@ static void undecodable_types(void **state)
 
 static struct tn_meta *scheme_with(const char *key, tn_view text)
 {
-	struct spec s = { .value = "Q8S", .store = "Native", .block = "F32", .rank = 1, .shape = { 8 }, .n_size = 1, .size = { 4 } };
+	struct spec s = { .value = "Q8S",
+		          .store = "Native",
+		          .block = "F32",
+		          .rank = 1,
+		          .shape = { 8 },
+		          .n_size = 1,
+		          .size = { 4 } };
 	struct tn_meta *extras = extras_of(&s), *map = meta_find(extras, VIEW("qfloat")), *node;
 	meta_remove(map, tn_text(key));
 	if (text.ptr != NULL) {
@@ -456,29 +491,46 @@ static void undecodable_schemes(void **state)
 		refuse(&t, TN_E_UNSUPPORTED, UNKNOWN);
 	}
 	t.extras = scheme_with("mode", VIEW("Lookup"));
-	refuse(&t, TN_E_UNSUPPORTED, "tensor 't' cannot be decoded: its values are looked up in a table that does not travel with it");
+	refuse(&t, TN_E_UNSUPPORTED,
+	       "tensor 't' cannot be decoded: its values are looked up in a table that does not "
+	       "travel with it");
 	t.extras = scheme_with("layout", VIEW("uncertain"));
-	refuse(&t, TN_E_UNSUPPORTED, "tensor 't' cannot be decoded: it cannot be told how the blocks of this old file lie");
+	refuse(&t, TN_E_UNSUPPORTED,
+	       "tensor 't' cannot be decoded: it cannot be told how the blocks of this old file "
+	       "lie");
 	t.extras = scheme_with("none", (tn_view){ NULL, 0 });
 	t.nbytes = 17;
-	refuse(&t, TN_E_UNSUPPORTED, "tensor 't' cannot be decoded: its payload is not of the length that its scheme asks for");
+	refuse(&t, TN_E_UNSUPPORTED,
+	       "tensor 't' cannot be decoded: its payload is not of the length that its scheme "
+	       "asks for");
 }
 
 /* Extents and dimensions at the edge of their types. */
 static void hostile_schemes(void **state)
 {
 	static const uint64_t shape[3] = { (uint64_t)1 << 40, 1 << 20, 16 }, thin[3] = { 1, 1, 8 };
-	struct spec s = { .value = "Q4S", .store = "PackedU32", .packed_dim = 7, .rank = 3, .shape = { 1, 1, 8 } };
+	struct spec s = { .value = "Q4S",
+		          .store = "PackedU32",
+		          .packed_dim = 7,
+		          .rank = 3,
+		          .shape = { 1, 1, 8 } };
 	struct tensor t = tensor_of(TN_QFLOAT, 3, shape, 16);
 	(void)state;
 	t.extras = extras_of(&s);
-#define LENGTH "tensor 't' cannot be decoded: its payload is not of the length that its scheme asks for"
+#define LENGTH                                                                                     \
+	"tensor 't' cannot be decoded: its payload is not of the length that its scheme asks for"
 	refuse(&t, TN_E_LIMIT, "tensor 't': shape overflows 64 bits");
 	t = tensor_of(TN_QFLOAT, 3, thin, 8);
 	t.extras = extras_of(&s);
 	refuse(&t, TN_E_UNSUPPORTED, LENGTH); /* packed along a dimension that there is not */
-	s = (struct spec){ .value = "Q4S", .store = "Native", .block = "F32", .rank = 3, .shape = { 1, 1, 8 }, .n_size = 1,
-	                   .size = { 3 }, .runs = true };
+	s = (struct spec){ .value = "Q4S",
+		           .store = "Native",
+		           .block = "F32",
+		           .rank = 3,
+		           .shape = { 1, 1, 8 },
+		           .n_size = 1,
+		           .size = { 3 },
+		           .runs = true };
 	t = tensor_of(TN_QFLOAT, 3, thin, 16);
 	t.extras = extras_of(&s);
 	refuse(&t, TN_E_UNSUPPORTED, LENGTH); /* 8 elements are no whole runs of 3 */
