@@ -45,6 +45,7 @@ struct shard_place {
 struct shard_job {
 	struct model      *model;  /* its metadata and native may be replaced, not changed */
 	struct shard_place place;
+	uint64_t           data;   /* bytes of all tensors of the set */
 	struct arena      *mem;
 	tn_error          *err;
 };
