@@ -414,13 +414,23 @@ static uint64_t alignment(const struct writing *w)
 	return own != NULL && own->type == TN_META_UINT && safetensors_align_ok(own->as.u) ? own->as.u : DATA_ALIGN;
 }
 
+/* After a text that ends at that byte of the file: as many as move no tensor, or the slack and what aligns the data. */
+static size_t spaces(const struct writing *w, size_t at)
+{
+	const struct plan_job *job = w->job;
+	if (job->fit >= at && job->fit <= HEADER_AT + HEADER_MAX)
+		return (size_t)job->fit - at;
+	uint64_t slack = min_u64(job->slack, HEADER_MAX);
+	return (size_t)(slack + safetensors_padding(at - HEADER_AT + slack, alignment(w)));
+}
+
 /* Length, text and padding, the first span of the file. */
 static bool put_header(struct writing *w, struct buf *out)
 {
 	buf_fill(out, 0, HEADER_AT);
 	if (!put_text(w, out) || out->failed)
 		return out->failed ? no_memory(w, SAFETENSORS ": header") : false;
-	buf_fill(out, ' ', (size_t)safetensors_padding(out->len - HEADER_AT, alignment(w)));
+	buf_fill(out, ' ', spaces(w, out->len));
 	if (out->len > HEADER_AT + HEADER_MAX) {
 		err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET,
 		        SAFETENSORS ": the header takes more than the %d bytes that readers accept", HEADER_MAX);
