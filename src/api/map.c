@@ -71,6 +71,8 @@ static size_t fill_holes(const struct part *p, size_t part, const tn_region *cla
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
 		tn_region r = claims[i];
+		if (r.len == 0)
+			r.offset = max_u64(r.offset, at); /* an empty tensor inside another stands behind it */
 		if (r.offset > at)
 			out[k++] = unclaimed(&p->model, at, r.offset, false);
 		out[k++] = r;

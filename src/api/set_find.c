@@ -270,7 +270,7 @@ static tn_code set_of_shard(struct set *s, const struct part *shard, const struc
 {
 	uint64_t first;
 	s->format = shard->format;
-	if (folder_of(s, shard->path, err) != TN_OK)
+	if (folder_of(s, shard->actual, err) != TN_OK)
 		return err->code;
 	if (!series_parse(tn_text(part_name(shard)), &s->series) || !numbered_from(&s->series, place, &first))
 		return err_set(err, TN_E_UNSUPPORTED, TN_NO_OFFSET,

@@ -50,12 +50,13 @@ static tn_view key_at(const void *nodes, uint64_t i)
 	return ((struct tn_meta *const *)nodes)[i]->key;
 }
 
-static bool index_metadata(struct apply *ap)
+/* With room for as many more as the envelope may bring. */
+static bool index_metadata(struct apply *ap, uint64_t more)
 {
 	const struct tn_meta *root = ap->m->metadata;
 	uint64_t n = 0, other;
-	ap->nodes = arena_raw(ap->mem, root->as.kids.n, sizeof(struct tn_meta *));
-	if (ap->nodes == NULL || !strmap_init(&ap->keys, ap->mem, root->as.kids.n))
+	ap->nodes = arena_raw(ap->mem, root->as.kids.n + more, sizeof(struct tn_meta *));
+	if (ap->nodes == NULL || !strmap_init(&ap->keys, ap->mem, root->as.kids.n + more))
 		return false;
 	for (struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next, n++) {
 		ap->nodes[n] = node;
@@ -123,6 +124,26 @@ static void restore_values(struct apply *ap, const struct json_val *v)
 	struct json_iter it = json_items(v);
 	while (!ap->nomem && json_next(&it))
 		restore_value(ap, it.key, it.val);
+}
+
+/* Values that the container had no place for. What it shows all the same counts more. */
+static void restore_hidden(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	uint64_t other;
+	while (!ap->nomem && json_next(&it)) {
+		struct tn_meta *value = typed(ap, it.val);
+		tn_view key = arena_copy(ap->mem, it.key);
+		ap->nomem = ap->nomem || key.ptr == NULL;
+		if (ap->nomem)
+			return;
+		if (value == NULL || node_named(ap, key) != NULL) {
+			stale(ap, NO_TENSOR, "metadata", key);
+			continue;
+		}
+		ap->nodes[ap->n_nodes] = meta_append(ap->m->metadata, key, value);
+		strmap_add(&ap->keys, key_at, ap->nodes, ap->n_nodes++, &other);
+	}
 }
 
 /* Listed keys first, in their order; whatever the list does not name follows as it stood. */
@@ -214,7 +235,8 @@ static bool is_carrier(tn_dtype held, tn_dtype meant)
 {
 	return (meant == TN_FLEX32 && held == TN_F32) ||
 	       (meant == TN_BOOL_U8 && (held == TN_BOOL || held == TN_U8)) || (meant == TN_BOOL && held == TN_U8) ||
-	       (meant == TN_BOOL_U32 && held == TN_U32);
+	       (meant == TN_BOOL_U32 && held == TN_U32) ||
+	       ((meant == TN_BOOL || meant == TN_BOOL_U8) && held == TN_I8) || (meant == TN_BOOL_U32 && held == TN_I32);
 }
 
 static bool same_shape(const struct tensor *a, const struct tensor *b)
@@ -230,10 +252,11 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 	uint64_t bytes;
 	if (same_shape(held, meant) && (held->dtype == meant->dtype || is_carrier(held->dtype, meant->dtype)))
 		return true;
-	if (held->dtype != meant->dtype && held->dtype != TN_U8)
+	bool bytes_only = held->dtype == TN_U8 || held->dtype == TN_I8;
+	if (held->dtype != meant->dtype && !bytes_only)
 		return false;
 	if (meant->dtype == TN_QFLOAT || meant->dtype == TN_OPAQUE)
-		return held->dtype == TN_U8;
+		return bytes_only;
 	if (dtype_bytes(meant->dtype, BLOCK_ROWS, meant->rank, meant->shape, &bytes, &ignored) == TN_OK && bytes == held->nbytes)
 		return true;
 	ignored.code = TN_OK;
@@ -356,6 +379,7 @@ static void apply_members(struct apply *ap, const struct json_val *root)
 		void (*restore)(struct apply *, const struct json_val *);
 	} members[] = {
 		{ "metadata", JSON_OBJECT, restore_values },
+		{ "hidden", JSON_OBJECT, restore_hidden },
 		{ "metadata_order", JSON_ARRAY, restore_metadata_order },
 		{ "tensors", JSON_OBJECT, restore_tensors },
 		{ "order", JSON_ARRAY, restore_order },
@@ -370,6 +394,12 @@ static void apply_members(struct apply *ap, const struct json_val *root)
 		else
 			stale(ap, NO_TENSOR, "member", tn_text(members[i].name));
 	}
+}
+
+static uint64_t hidden_count(const struct json_val *root)
+{
+	const struct json_val *hidden = json_find(root, "hidden");
+	return hidden != NULL ? json_count(hidden) : 0;
 }
 
 static bool is_envelope(struct apply *ap, const struct json_val *root)
@@ -400,7 +430,7 @@ tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct 
 		report_add(r, TN_WARNING, code, TN_NO_OFFSET, NO_TENSOR, "%s: it is left alone", why.msg);
 	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
 		*applied = true;
-		ap.nomem = !index_metadata(&ap);
+		ap.nomem = !index_metadata(&ap, hidden_count(json_root(doc)));
 		apply_members(&ap, json_root(doc));
 	}
 	json_free(doc);

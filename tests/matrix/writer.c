@@ -52,6 +52,8 @@ static void assert_views_equal(tn_view got, tn_view want)
 static void test_ways_agree(void **state)
 {
 	for (size_t m = 0; m < model_maker_count; m++) {
+		if (!models_fit(&model_makers[m], *state))
+			continue;
 		tn_view memory = models_make(&model_makers[m], *state);
 		tn_view renamed = save_file(&model_makers[m], *state, false);
 		tn_view in_place = save_file(&model_makers[m], *state, true);
@@ -89,6 +91,8 @@ static void test_memory_bounds(void **state)
 static void test_dry_run(void **state)
 {
 	for (size_t m = 0; m < model_maker_count; m++) {
+		if (!models_fit(&model_makers[m], *state))
+			continue;
 		tn_view bytes = models_make(&model_makers[m], "safetensors");
 		tn_file *file;
 		tn_error err;
@@ -166,7 +170,8 @@ static tn_code produce(void *ctx, tn_emit *emit, tn_error *err)
 
 static tn_writer *deferred_writer(const char *format, struct producer *producers)
 {
-	tn_writer *writer = writer_in(format, &(tn_write_options){ .no_sync = true });
+	tn_write_options how = { .carry = true, .no_sync = true };
+	tn_writer *writer = writer_in(format, &how);
 	tn_error err;
 	for (size_t i = 0; i < DEFERRED; i++) {
 		tn_source source = {

@@ -112,10 +112,15 @@ static void fill_names(tn_writer *w)
 		"\xe6\xa8\xa1\xe5\x9e\x8b", "\xf0\x9f\xa6\x99", "\xef\xbf\xbf", "\xef\xbb\xbf",
 		"__metadata_", "metadata", "tensors", "tenon.meta", "{}", "null", "0"
 	};
-	static char longest[5000];
 	const uint64_t shape[] = { 3 };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		add_text(w, names[i], i % 3 == 0 ? TN_F32 : i % 3 == 1 ? TN_U8 : TN_F64, 1, shape);
+}
+
+static void fill_long_name(tn_writer *w)
+{
+	static char longest[5000];
+	const uint64_t shape[] = { 3 };
 	memset(longest, 'n', sizeof longest);
 	add(w, (tn_view){ (const uint8_t *)longest, sizeof longest }, TN_U8, 1, shape);
 }
@@ -287,6 +292,7 @@ const struct model_maker model_makers[] = {
 	{ "dtypes",  fill_dtypes },
 	{ "shapes",  fill_shapes },
 	{ "names",   fill_names },
+	{ "long name", fill_long_name },
 	{ "extras",  fill_extras },
 	{ "strings", fill_strings },
 	{ "values",  fill_values },
@@ -294,6 +300,15 @@ const struct model_maker model_makers[] = {
 	{ "everything", fill_everything },
 };
 const size_t model_maker_count = sizeof model_makers / sizeof *model_makers;
+
+bool models_fit(const struct model_maker *maker, const char *format)
+{
+	static const char *const short_names[] = { "gguf" };
+	bool fits = true;
+	for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
+		fits = fits && strcmp(format, short_names[i]) != 0;
+	return fits || maker->fill != fill_long_name;
+}
 
 /* ---- Saving ---- */
 
