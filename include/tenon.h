@@ -615,7 +615,7 @@ TN_API TN_CHECK tn_code tn_split(const tn_file *file, const char *folder, const 
 TN_API TN_CHECK tn_code tn_rebuild_index(const char *path, const char *out, const tn_open_options *open,
                                          const tn_write_options *write, tn_report **report, tn_error *err);
 /* Writes a file again, to out, without the faults that can be mended without guessing: bytes after the end,
- * a header padded with NULs, wrong padding, a missing 'format' (safetensors). Of a set it is the index that is
+ * a header padded with NULs, missing padding (GGUF), a missing 'format' (safetensors). Of a set it is the index that is
  * made anew. *report says what was mended; where that is nothing, nothing is written. */
 TN_API TN_CHECK tn_code tn_repair(const char *path, const char *out, const tn_open_options *open,
                                   const tn_write_options *write, tn_report **report, tn_error *err);

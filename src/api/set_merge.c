@@ -168,6 +168,17 @@ static void tell_absent(struct merge *g)
 	}
 }
 
+/* What has another size than the index gives it is another file, or a stale index. */
+static void check_sizes(struct merge *g)
+{
+	for (size_t p = 0; g->s->says.sizes != NULL && p < g->f->n_parts; p++) {
+		uint64_t says = g->s->says.sizes[g->f->parts[p].shard], is = g->f->parts[p].reader.size;
+		if (is != says)
+			report_add(&g->f->report, TN_ERROR, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
+			           "%s: the index says that the file has %s, it has %s", ESC(tn_text(name_of(g, p))), N_BYTES(says), N_BYTES(is));
+	}
+}
+
 static void check_total(struct merge *g)
 {
 	uint64_t total = 0;
@@ -369,6 +380,7 @@ static tn_code merge_set(struct merge *g)
 		return g->err->code;
 	if (g->s->index != NULL) {
 		tell_absent(g);
+		check_sizes(g);
 		check_total(g);
 	}
 	return keep_index_metadata(g);

@@ -19,6 +19,7 @@ struct shard_owner {
 struct shard_index {
 	tn_view            *files;   /* in the order of the model; names of one component, not checked */
 	uint64_t            n_files;
+	uint64_t           *sizes;   /* bytes of each file, as the index says; NULL where it does not */
 	struct shard_owner *owners;
 	uint64_t            n_owners;
 	bool                has_total;
