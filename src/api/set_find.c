@@ -269,10 +269,13 @@ static bool numbered_from(const struct series *series, const struct shard_place 
 static tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard_place *place, tn_error *err)
 {
 	uint64_t first;
+	tn_view name = arena_copy(s->mem, tn_text(part_name(shard))); /* the part is about to be closed */
 	s->format = shard->format;
+	if (name.ptr == NULL)
+		return arena_err(s->mem, err, "a path");
 	if (folder_of(s, shard->actual, err) != TN_OK)
 		return err->code;
-	if (!series_parse(tn_text(part_name(shard)), &s->series) || !numbered_from(&s->series, place, &first))
+	if (!series_parse(name, &s->series) || !numbered_from(&s->series, place, &first))
 		return err_set(err, TN_E_UNSUPPORTED, TN_NO_OFFSET,
 		               "%s: this is shard %llu of %llu, and its name does not say where the others are: it should end in "
 		               "-%05llu-of-%05llu", s->format->name, (unsigned long long)place->k + 1, (unsigned long long)place->n,
