@@ -20,6 +20,8 @@ struct envelope {
 	const struct model   *model;
 	const struct tn_meta **values;  /* metadata nodes of the model whose type the target lacks */
 	uint64_t              n_values, cap_values;
+	const struct tn_meta **hidden;  /* metadata nodes that the target cannot show under their key at all */
+	uint64_t              n_hidden, cap_hidden;
 	const struct tn_meta **native;  /* subtrees of other formats */
 	uint64_t              n_native, cap_native;
 	bool                  keep_metadata_order; /* reading the target back gives the keys in another order */
@@ -33,6 +35,9 @@ void envelope_init(struct envelope *e, struct arena *mem, const struct model *m)
 /* A metadata node of the model whose type the target lacks. Its plain form (envelope_plain) must stand in
  * the target under the node's key: the value comes back only while that text is unchanged. */
 void envelope_value(struct envelope *e, const struct tn_meta *node);
+/* A metadata node of the model that the target has no place for: nothing stands there under its key. It comes back
+ * unless the target then shows that key. */
+void envelope_hidden(struct envelope *e, const struct tn_meta *node);
 /* What the target lacks of tensor i: ENV_* bits. ENV_DTYPE alone: the target holds the dtype's carrier (f32 for
  * flex32, bool or u8 for bool_u8, u32 for bool_u32) in the same shape. ENV_DTYPE|ENV_SHAPE: u8 of shape [nbytes]. */
 void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits);
