@@ -125,14 +125,6 @@ static void there_and_back(const struct journey *j, tn_view original)
 	free((void *)through.ptr);
 }
 
-static void test_model(void **state)
-{
-	const struct journey *j = *state;
-	tn_view original = models_make(j->maker, j->a);
-	there_and_back(j, original);
-	free((void *)original.ptr);
-}
-
 /* Names that safetensors files may have and our writer refuses, so that these cannot come back. */
 static bool has_unwritable_names(const char *path)
 {
@@ -149,6 +141,34 @@ static void refused_without_a_trace(tn_view original, const char *format)
 	assert_int_equal(tempdir_count(folder), 0);
 	free(path);
 	tn_close(file);
+}
+
+/* What the format of the writer cannot hold is refused before there is a file to convert. */
+static void refused_by_the_writer(const struct model_maker *maker, const char *format)
+{
+	tn_write_options carry = { .carry = true };
+	tn_writer *writer;
+	tn_error err;
+	uint64_t size;
+	assert_int_equal(tn_writer_new(&writer, format, &carry, &err), TN_OK);
+	maker->fill(writer);
+	assert_int_equal(tn_writer_size(writer, &size, &err), TN_E_LOSSY);
+	tn_writer_free(writer);
+}
+
+static void test_model(void **state)
+{
+	const struct journey *j = *state;
+	if (!models_fit(j->maker, j->a)) {
+		refused_by_the_writer(j->maker, j->a);
+		return;
+	}
+	tn_view original = models_make(j->maker, j->a);
+	if (models_fit(j->maker, j->b))
+		there_and_back(j, original);
+	else
+		refused_without_a_trace(original, j->b);
+	free((void *)original.ptr);
 }
 
 static void test_corpus(void **state)
@@ -260,7 +280,8 @@ static void add_pair(struct list *list, const char *a, const char *b, const stru
 	for (size_t m = 0; m < model_maker_count; m++) {
 		struct journey j = { .a = a, .b = b, .maker = &model_makers[m] };
 		list_add(list, "model", test_model, j);
-		list_add(list, "losses", test_losses, j);
+		if (models_fit(j.maker, a))
+			list_add(list, "losses", test_losses, j);
 	}
 	char prefix[64];
 	snprintf(prefix, sizeof prefix, "/%s/good-", a);

@@ -254,11 +254,11 @@ static bool name_dialect(struct apr_reading *r)
 static void tell_odd(struct apr_reading *r)
 {
 	if (r->odd & APR_ODD_GGML)
-		apr_tell(r, TN_NOTE, TN_OK, TN_NO_OFFSET, "%llu tensors have ggml's dtype codes, as realizar writes them: told by their "
-		         "sizes", (unsigned long long)r->n_ggml);
+		apr_tell(r, TN_NOTE, TN_OK, TN_NO_OFFSET, "dtype codes of ggml, as realizar writes them, told by their sizes: %llu of %llu "
+		         "tensors", (unsigned long long)r->n_ggml, (unsigned long long)r->job->model->n);
 	if (r->odd & APR_ODD_CODES)
-		apr_tell(r, TN_NOTE, TN_OK, TN_NO_OFFSET, "%llu tensors have the old dtype codes 8 and 9",
-		         (unsigned long long)r->n_old_codes);
+		apr_tell(r, TN_NOTE, TN_OK, TN_NO_OFFSET, "the old dtype codes 8 and 9: %llu of %llu tensors",
+		         (unsigned long long)r->n_old_codes, (unsigned long long)r->job->model->n);
 	if (r->odd & APR_ODD_RAW)
 		apr_tell(r, TN_NOTE, TN_OK, 6, "the flags say that the data is compressed, and it is not");
 }
