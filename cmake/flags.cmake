@@ -22,6 +22,10 @@ target_compile_options(tenon_flags INTERFACE
 	-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wvla -Wformat=2
 	-Wstrict-prototypes -Wmissing-prototypes
 	$<$<BOOL:${TENON_WERROR}>:-Werror>)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+	# gcc knows whether a variable was set only as far as it optimises.
+	target_compile_options(tenon_flags INTERFACE -Wno-maybe-uninitialized)
+endif()
 target_compile_definitions(tenon_flags INTERFACE
 	$<$<BOOL:${TENON_ARENA_DEBUG}>:TENON_ARENA_DEBUG>)
 

@@ -39,9 +39,9 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
                               struct source **sources, tn_error *err)
 {
 	struct tensor *t = arena_raw(a, f->model.n, sizeof *t);
-	struct source *s = arena_raw(a, f->model.n, sizeof *s);
+	struct source *s = t != NULL ? arena_raw(a, f->model.n, sizeof *s) : NULL;
 	uint64_t n = 0;
-	if (t == NULL || s == NULL)
+	if (s == NULL)
 		return arena_err(a, err, "the tensor list");
 	for (uint64_t i = 0; i < f->model.n; i++) {
 		if (!keeps(opt, f, (size_t)i))
@@ -100,7 +100,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 		write.carry = write.carry || (same && f->enveloped); /* what it holds was carried into it before */
 		struct save s = {
 			.format = format, .model = &model, .sources = sources, .options = &write,
-			.rewrite = same && !f->enveloped, .converted = !same, .report = out->report,
+			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
 		write_out(&s, path, opt->dry_run, out);

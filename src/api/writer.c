@@ -29,8 +29,9 @@ tn_code tn_writer_new(tn_writer **out, const char *format, const tn_write_option
 	arena_init(&w->mem, limit_or(w->options.max_memory, DEFAULT_MEMORY));
 	report_init(&w->report);
 	if (!model_init(&w->model, &w->mem)) {
+		arena_err(&w->mem, err, "the model");
 		tn_writer_free(w);
-		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+		return err->code;
 	}
 	*out = w;
 	return TN_OK;
@@ -156,8 +157,8 @@ static tn_code make_tensor(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t 
                            uint64_t nbytes, struct tensor *t, tn_error *err)
 {
 	uint64_t *dims = arena_raw(&w->mem, rank, sizeof *dims);
-	tn_view copy = arena_copy(&w->mem, name);
-	if (dims == NULL || copy.ptr == NULL)
+	tn_view copy = dims != NULL ? arena_copy(&w->mem, name) : (tn_view){ NULL, 0 };
+	if (copy.ptr == NULL)
 		return arena_err(&w->mem, err, "a tensor");
 	copy_bytes(dims, shape, rank * sizeof *dims);
 	*t = (struct tensor){

@@ -23,6 +23,7 @@ struct cli {
 	const char          **args; /* positional arguments */
 	int                   nargs;
 	bool                  json, quiet, verbose, help;
+	const char           *from; /* a format's name, or NULL */
 	int                   io;   /* 0, or 1 + tn_io */
 	uint64_t              threads, max_memory;
 };

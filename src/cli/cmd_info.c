@@ -73,8 +73,8 @@ static void print_facts(const char *path, const tn_file *file, uint64_t data)
 	text_exact_size(fact(&t, "data"), data);
 	text_count(fact(&t, "tensors"), tn_tensor_count(file));
 	text_count(fact(&t, "parameters"), tn_file_parameters(file));
-	cell = fact(&t, "alignment");
-	text_plural(cell, tn_file_alignment(file), "byte");
+	if (data > 0)
+		text_plural(fact(&t, "alignment"), tn_file_alignment(file), "byte");
 	table_print(&t, "", false);
 }
 

@@ -102,7 +102,8 @@ static enum status verify(const struct cli *cli, const struct verify *o, const t
 		print_json(path, file, report);
 	} else {
 		print_findings(report, cli->quiet ? TN_ERROR : TN_NOTE);
-		print_verdict(path, report);
+		if (!cli->quiet || tn_report_of(report, TN_ERROR) > 0)
+			print_verdict(path, report);
 	}
 	enum status status = tn_report_of(report, TN_ERROR) == 0 ? STATUS_YES : STATUS_NO;
 	tn_report_free(report);

@@ -77,10 +77,12 @@ static void watch(const struct input *in, const char *path)
 enum status input_open(struct input *in, const struct cli *cli, const char *path)
 {
 	tn_error err = { 0 };
-	tn_open_options options = { .limits.max_memory = cli->max_memory };
+	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from };
 	if (cli->io > 0)
 		options.io = (tn_io)(cli->io - 1);
 	*in = (struct input){ 0 };
+	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
+		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
 	signals_watch(path, NULL, 0);
 	tn_code code;
 	if (strcmp(path, "-") == 0) {

@@ -54,7 +54,7 @@ static void text_decimal(struct text *t, double v, int precision)
 void text_f64(struct text *t, double v)
 {
 	char digits[40];
-	int p = 15;
+	int p = isnormal(v) ? 15 : 1; /* a subnormal has fewer digits */
 	for (; p < 17; p++) {
 		snprintf(digits, sizeof digits, "%.*g", p, v);
 		double back = strtod(digits, NULL);
@@ -67,7 +67,7 @@ void text_f64(struct text *t, double v)
 void text_f32(struct text *t, float v)
 {
 	char digits[40];
-	int p = 6;
+	int p = isnormal(v) ? 6 : 1;
 	for (; p < 9; p++) {
 		snprintf(digits, sizeof digits, "%.*g", p, (double)v);
 		float back = strtof(digits, NULL);

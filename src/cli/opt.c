@@ -11,6 +11,8 @@
 static const struct opt common[] = {
 	{ "json", 0, OPT_FLAG, offsetof(struct cli, json), NULL,
 	  "print one JSON document and nothing else" },
+	{ "from", 0, OPT_TEXT, offsetof(struct cli, from), "FORMAT",
+	  "read FILE as this format, without a look at it" },
 	{ "io", 0, OPT_CHOICE, offsetof(struct cli, io), "auto|mmap|pread|direct",
 	  "how the file is read" },
 	{ "threads", 0, OPT_COUNT, offsetof(struct cli, threads), "N",
@@ -90,6 +92,12 @@ static void list_add(struct opt_list *list, const char *text)
 	list->items[list->n] = NULL;
 }
 
+static const char *wanted(const struct opt *o)
+{
+	return o->type == OPT_COUNT ? "a number" : o->type == OPT_SIZE
+		? "a size like 64K or 5GB" : o->arg;
+}
+
 static bool store(struct cli *cli, const struct opt *o, void *into, const char *value)
 {
 	void *at = (char *)into + o->at;
@@ -103,7 +111,7 @@ static bool store(struct cli *cli, const struct opt *o, void *into, const char *
 	case OPT_LIST:   list_add(at, value); break;
 	}
 	if (!good)
-		fail_usage(cli, "--%s takes %s, not '%s'", o->name, o->arg, value);
+		fail_usage(cli, "--%s takes %s, not '%s'", o->name, wanted(o), value);
 	return good;
 }
 
@@ -151,7 +159,7 @@ static bool parse_long(struct parser *p, const char *arg)
 	else if (o->type != OPT_FLAG && (value = *p->argv) != NULL)
 		p->argv++;
 	if (o->type != OPT_FLAG && value == NULL)
-		return fail_usage(p->cli, "--%s takes %s", o->name, o->arg), false;
+		return fail_usage(p->cli, "--%s needs %s", o->name, wanted(o)), false;
 	return store(p->cli, o, into, value);
 }
 
@@ -174,7 +182,7 @@ static bool parse_letters(struct parser *p, const char *letters)
 		}
 		const char *value = letters[1] != '\0' ? letters + 1 : *p->argv;
 		if (value == NULL)
-			return fail_usage(p->cli, "-%c takes %s", o->letter, o->arg), false;
+			return fail_usage(p->cli, "-%c needs %s", o->letter, wanted(o)), false;
 		if (value == *p->argv)
 			p->argv++;
 		return store(p->cli, o, into, value);

@@ -40,7 +40,7 @@ struct verify_job {
 struct plan_job {
 	const struct model *model;
 	bool                rewrite;      /* the model was read from this same format, as its container shows it */
-	bool                converted;    /* the model was read from another format */
+	bool                converted;    /* the model was read from another format, or has been: an envelope says so */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
 	uint64_t            align;        /* 0: the format's own */
 	struct arena       *mem;

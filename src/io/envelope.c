@@ -16,13 +16,19 @@ void envelope_init(struct envelope *e, struct arena *mem, const struct model *m)
 
 /* ---- Collecting ---- */
 
+static void no_memory(struct envelope *e)
+{
+	e->over = e->failed ? e->over : e->mem->over;
+	e->failed = true;
+}
+
 static void push(struct envelope *e, const struct tn_meta ***list, uint64_t *n, uint64_t *cap, const struct tn_meta *node)
 {
 	if (*n == *cap) {
 		uint64_t more = *cap != 0 ? 2 * *cap : 16;
 		const struct tn_meta **grown = arena_raw(e->mem, more, sizeof *grown);
 		if (grown == NULL) {
-			e->failed = true;
+			no_memory(e);
 			return;
 		}
 		copy_bytes(grown, *list, (size_t)*n * sizeof *grown);
@@ -52,7 +58,7 @@ void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits)
 	if (e->bits == NULL)
 		e->bits = ARENA_NEW(e->mem, e->model->n, uint8_t);
 	if (e->bits == NULL)
-		e->failed = true;
+		no_memory(e);
 	else
 		e->bits[i] |= (uint8_t)bits;
 }
@@ -176,8 +182,10 @@ tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err)
 	put_tensors(&b, e);
 	put_nodes(&b, "native", e->native, e->n_native);
 	buf_byte(&b, '}');
-	if (e->failed)
+	if (e->failed) {
 		b.failed = true;
+		b.over = e->over;
+	}
 	tn_view text = buf_done(&b, e->mem);
 	if (text.ptr == NULL)
 		return arena_err(e->mem, err, "the envelope");

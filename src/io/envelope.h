@@ -29,6 +29,7 @@ struct envelope {
 	const uint64_t       *order;    /* [model->n] the target's tensor k is the model's tensor order[k]; NULL: the same
 	                                   order. Only complete permutations: none when tensors are left out. */
 	bool                  failed;   /* out of memory */
+	bool                  over;     /* the first time because of the arena's budget */
 };
 
 void envelope_init(struct envelope *e, struct arena *mem, const struct model *m);

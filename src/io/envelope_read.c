@@ -344,8 +344,8 @@ static void restore_order(struct apply *ap, const struct json_val *v)
 		return;
 	}
 	struct tensor *sorted = arena_raw(ap->mem, n, sizeof *sorted);
-	bool *taken = ARENA_NEW(ap->mem, n, bool);
-	if (sorted == NULL || taken == NULL) {
+	bool *taken = sorted != NULL ? ARENA_NEW(ap->mem, n, bool) : NULL;
+	if (taken == NULL) {
 		ap->nomem = true;
 		return;
 	}
@@ -368,10 +368,13 @@ static void restore_native(struct apply *ap, const struct json_val *v)
 	struct json_iter it = json_items(v);
 	for (unsigned n = 0; n < MAX_NATIVE && !ap->nomem && json_next(&it); n++) {
 		struct tn_meta *subtree = typed(ap, it.val);
-		tn_view key = arena_copy(ap->mem, it.key);
-		ap->nomem = ap->nomem || key.ptr == NULL;
 		if (ap->nomem)
 			return;
+		tn_view key = arena_copy(ap->mem, it.key);
+		if (key.ptr == NULL) {
+			ap->nomem = true;
+			return;
+		}
 		if (subtree == NULL || subtree->type != TN_META_MAP)
 			stale(ap, NO_TENSOR, "native", key);
 		else if (meta_find(ap->m->native, key) == NULL)

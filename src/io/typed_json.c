@@ -173,8 +173,8 @@ static struct tn_meta *get_hex(struct reading *in, const struct json_val *v, tn_
 		return NULL;
 	tn_view text = json_string(v);
 	uint8_t *bytes = arena_raw(in->a, text.len / 2 + 1, 1);
-	struct tn_meta *node = made(in, type, 0);
-	if (bytes == NULL || node == NULL) {
+	struct tn_meta *node = bytes != NULL ? made(in, type, 0) : NULL;
+	if (node == NULL) {
 		in->nomem = true;
 		return NULL;
 	}
@@ -252,9 +252,10 @@ static struct tn_meta *get_map(struct reading *in, const struct json_val *v)
 	struct tn_meta *map = made(in, TN_META_MAP, 0);
 	struct json_iter it = json_items(v);
 	while (map != NULL && json_next(&it)) {
+		/* nothing is asked of the arena after it refused: it remembers why for the last request only */
 		struct tn_meta *item = get(in, it.val);
-		tn_view key = kept(in, it.key);
-		if (item == NULL || key.ptr == NULL)
+		tn_view key = item != NULL ? kept(in, it.key) : (tn_view){ NULL, 0 };
+		if (key.ptr == NULL)
 			return NULL;
 		meta_append(map, key, item);
 	}

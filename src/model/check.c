@@ -129,6 +129,14 @@ static uint64_t claimed_after(const struct model *m, uint64_t at)
 	return at;
 }
 
+static uint64_t furthest(const struct model *m)
+{
+	uint64_t end = 0;
+	for (unsigned i = 0; i < m->n_regions; i++)
+		end = max_u64(end, m->regions[i].offset + m->regions[i].len);
+	return end;
+}
+
 static void lint_gap(const struct model *m, const char *format, const struct tensor *t, uint64_t at, struct tn_report *r)
 {
 	uint64_t from = claimed_after(m, at);
@@ -156,7 +164,7 @@ void model_lint(const struct model *m, const char *format, uint64_t file_size, s
 		lint_alignment(m, format, t, r);
 		at = max_u64(at, t->offset + t->stored);
 	}
-	uint64_t end = claimed_after(m, at);
+	uint64_t end = claimed_after(m, max_u64(at, furthest(m)));
 	if (end < file_size)
 		report_add(r, TN_WARNING, TN_E_CORRUPT, end, NO_TENSOR, "%s: %llu bytes after the end of the model", format,
 		           (unsigned long long)(file_size - end));

@@ -1,5 +1,5 @@
-/* fuzz_cbor.c - any bytes as CBOR: walked item by item, skipped as values, and what the encoder can say is
- * encoded and must decode to the same. */
+/* fuzz_cbor.c - any bytes as CBOR: walked item by item, skipped as values, and what the encoder can
+ * say is encoded and must decode to the same. */
 #include "codec/cbor.h"
 
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static bool encode(struct buf *out, const struct cbor_item *item)
 /* A NaN with a payload is written in full, as ciborium does. */
 static bool is_nan(const struct cbor_item *item)
 {
-	return item->kind == CBOR_FLOAT && (item->bits & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff0000000000000);
+	return item->kind == CBOR_FLOAT &&
+	       (item->bits & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff0000000000000);
 }
 
 /* The encoder takes the shortest spelling: never longer than what was read, and the same item. */
@@ -48,8 +49,10 @@ static void there_and_back(const struct cbor_item *item, size_t spelled)
 	buf_init(&out, 0);
 	if (encode(&out, item)) {
 		struct cur c = cur_over(buf_bytes(&out), 0, "fuzz", &err);
-		require((out.len <= spelled || is_nan(item)) && cbor_next(&c, &again) && cur_left(&c) == 0);
-		require(again.kind == item->kind && again.value == item->value && again.bits == item->bits);
+		require((out.len <= spelled || is_nan(item)) && cbor_next(&c, &again) &&
+		        cur_left(&c) == 0);
+		require(again.kind == item->kind && again.value == item->value &&
+		        again.bits == item->bits);
 		require(view_eq(again.bytes, item->bytes));
 	}
 	buf_fini(&out);

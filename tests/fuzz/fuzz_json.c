@@ -1,4 +1,5 @@
-/* fuzz_json.c - any bytes as JSON. What parses is walked, printed, and must parse to the same again. */
+/* fuzz_json.c - any bytes as JSON. What parses is walked, printed, and must parse to the same
+ * again. */
 #include "codec/json.h"
 
 #include "base/utf8.h"

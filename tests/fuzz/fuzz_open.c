@@ -1,5 +1,5 @@
-/* fuzz_open.c - any bytes as a model file: opened by detection and as each format, listed, walked, mapped out,
- * verified deeply, read. Whatever the bytes are, the promises of tenon.h must hold. */
+/* fuzz_open.c - any bytes as a model file: opened by detection and as each format, listed, walked,
+ * mapped out, verified deeply, read. Whatever the bytes are, the promises of tenon.h must hold. */
 #include "tenon.h"
 
 #include <stdio.h>
@@ -34,10 +34,12 @@ static void read_tensor(const tn_file *file, size_t i)
 	size_t found;
 	tn_view in_place;
 	tn_buffer copy = { 0 };
-	require(tn_tensor_find(file, t.name, &found, NULL) == TN_OK && found == i, "a tensor is found by its name");
+	require(tn_tensor_find(file, t.name, &found, NULL) == TN_OK && found == i,
+	        "a tensor is found by its name");
 	if (t.extras != NULL)
 		walk(t.extras);
-	require(tn_read_buffer(file, i, &copy, NULL) == TN_OK, "a tensor of a file that opens can be read");
+	require(tn_read_buffer(file, i, &copy, NULL) == TN_OK,
+	        "a tensor of a file that opens can be read");
 	require(copy.len == t.nbytes, "as many bytes as it says");
 	if (tn_bytes(file, i, &in_place, NULL) == TN_OK && copy.len != 0)
 		require(memcmp(in_place.ptr, copy.ptr, copy.len) == 0, "the same bytes in place");
@@ -67,7 +69,8 @@ static void check_verify(const tn_file *file)
 	for (size_t i = 0; i < tn_report_count(report); i++)
 		require(strlen(tn_report_at(report, i).text) > 0, "a finding says something");
 	tn_report_free(report);
-	require(tn_hash(file, &deep.work, NULL, &total, NULL) == TN_OK, "an open file can be hashed");
+	require(tn_hash(file, &deep.work, NULL, &total, NULL) == TN_OK,
+	        "an open file can be hashed");
 }
 
 static void try_open(tn_view bytes, const tn_open_options *options)

@@ -1,8 +1,9 @@
-/* fuzz_roundtrip.c - a model built from the input, written in each format and read back: what a writer took,
- * the reader gives back.
+/* fuzz_roundtrip.c - a model built from the input, written in each format and read back: what a
+ * writer took, the reader gives back.
  *
- * The input is a list of instructions, each a byte for what to do and what it needs behind it. Only metadata
- * strings and names that are UTF-8 without NUL are asked for: what the writer refuses is no test here. */
+ * The input is a list of instructions, each a byte for what to do and what it needs behind it. Only
+ * metadata strings and names that are UTF-8 without NUL are asked for: what the writer refuses is
+ * no test here. */
 #include "tenon.h"
 
 #include <stdio.h>
@@ -93,7 +94,9 @@ static tn_code put_value(struct input *in, tn_writer *w, tn_meta *to, tn_view ke
 	case 0:  return tn_put_string(w, to, key, key, NULL);
 	case 1:  return tn_put_bytes(w, to, key, take_view(in, take(in)), NULL);
 	case 2:  return tn_put_uint(w, to, key, v >> (64 - widths[k]), widths[k], NULL);
-	case 3:  return tn_put_int(w, to, key, signed_v / (INT64_C(1) << (64 - widths[k])), widths[k], NULL);
+	case 3:
+		return tn_put_int(w, to, key, signed_v / (INT64_C(1) << (64 - widths[k])),
+		                  widths[k], NULL);
 	case 4:  return tn_put_f64(w, to, key, real, NULL);
 	case 5:  return tn_put_f32(w, to, key, small, NULL);
 	case 6:  return tn_put_bool(w, to, key, v % 2 != 0, NULL);
@@ -115,7 +118,9 @@ static void build(struct input in, tn_writer *w)
 		char key[64];
 		tn_meta *inner = NULL;
 		size_t len = take_name(&in, key, sizeof key, number);
-		require(put_value(&in, w, at, (tn_view){ (const uint8_t *)key, len }, &inner) == TN_OK, "a value is taken");
+		require(put_value(&in, w, at, (tn_view){ (const uint8_t *)key, len }, &inner) ==
+		                TN_OK,
+		        "a value is taken");
 		if (inner != NULL && what % 2 == 0 && ++depth < 30)
 			at = inner;
 		if (what > 200) {
@@ -130,10 +135,12 @@ static tn_view save(tn_writer *w)
 	uint64_t size;
 	size_t len = 0;
 	tn_error err;
-	require(tn_writer_size(w, &size, &err) == TN_OK, "with an envelope and carrying, every format takes every model");
+	require(tn_writer_size(w, &size, &err) == TN_OK,
+	        "with an envelope and carrying, every format takes every model");
 	uint8_t *bytes = malloc(size != 0 ? (size_t)size : 1);
 	require(bytes != NULL, "memory");
-	require(tn_writer_save_memory(w, bytes, (size_t)size, &len, &err) == TN_OK, "what was planned is written");
+	require(tn_writer_save_memory(w, bytes, (size_t)size, &len, &err) == TN_OK,
+	        "what was planned is written");
 	require(len == size, "in the planned size");
 	return (tn_view){ bytes, len };
 }
@@ -143,12 +150,14 @@ static bool same_meta(const tn_meta *a, const tn_meta *b)
 	tn_view x = { 0 }, y = { 0 };
 	uint64_t p = 0, q = 0;
 	double f = 0, g = 0;
-	if (tn_meta_kind(a) != tn_meta_kind(b) || tn_meta_width(a) != tn_meta_width(b) || tn_meta_count(a) != tn_meta_count(b))
+	if (tn_meta_kind(a) != tn_meta_kind(b) || tn_meta_width(a) != tn_meta_width(b) ||
+	    tn_meta_count(a) != tn_meta_count(b))
 		return false;
 	tn_meta_bytes(a, &x), tn_meta_bytes(b, &y);
 	tn_meta_u64(a, &p), tn_meta_u64(b, &q);
 	tn_meta_f64(a, &f), tn_meta_f64(b, &g);
-	if (x.len != y.len || (x.len != 0 && memcmp(x.ptr, y.ptr, x.len) != 0) || p != q || memcmp(&f, &g, sizeof f) != 0)
+	if (x.len != y.len || (x.len != 0 && memcmp(x.ptr, y.ptr, x.len) != 0) || p != q ||
+	    memcmp(&f, &g, sizeof f) != 0)
 		return false;
 	tn_meta_iter i = tn_meta_items(a), j = tn_meta_items(b);
 	for (const tn_meta *m, *n; (m = tn_meta_next(&i)) != NULL; ) {
@@ -157,6 +166,18 @@ static bool same_meta(const tn_meta *a, const tn_meta *b)
 			return false;
 	}
 	return true;
+}
+
+/* A file made from scratch may have the keys of its root in its format's own order. */
+static bool same_root(const tn_meta *a, const tn_meta *b)
+{
+	tn_meta_iter it = tn_meta_items(a);
+	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; ) {
+		const tn_meta *other = tn_meta_find(b, tn_meta_key(item));
+		if (other == NULL || !same_meta(item, other))
+			return false;
+	}
+	return tn_meta_count(a) == tn_meta_count(b);
 }
 
 static tn_file *open_bytes(tn_view bytes, const char *format)
@@ -188,8 +209,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bytes[n] = save(w);
 		files[n] = open_bytes(bytes[n], tn_format_at(i).name);
 		require(tn_hash(files[n], &one, NULL, &digest[n], NULL) == TN_OK, "a hash");
-		require(memcmp(&digest[n], &digest[0], sizeof *digest) == 0, "the same tensors in every format");
-		require(same_meta(tn_metadata(files[n]), tn_metadata(files[0])), "the same metadata in every format");
+		require(memcmp(&digest[n], &digest[0], sizeof *digest) == 0,
+		        "the same tensors in every format");
+		require(same_root(tn_metadata(files[n]), tn_metadata(files[0])),
+		        "the same metadata in every format");
 		tn_writer_free(w);
 		n++;
 	}

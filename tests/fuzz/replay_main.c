@@ -2,8 +2,8 @@
  *
  *	replay_fuzz_open FILE-OR-FOLDER...
  *
- * Files named .hex are hex text (scripts/hextext); others are taken as they are. Every target also gets the
- * whole of tests/golden, since it must stand any bytes at all. */
+ * Files named .hex are hex text (scripts/hextext); others are taken as they are. Every target also
+ * gets the whole of tests/golden, since it must stand any bytes at all. */
 #include "support/files.h"
 #include "support/hextext.h"
 

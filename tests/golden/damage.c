@@ -1,9 +1,9 @@
 /* damage.c - every prefix and every byte of the corpus.
  *
- * Each file is cut at every length and changed at every byte in five ways; large ones are sampled. Nothing may
- * crash, what opens must keep every promise of tenon.h, and reading from a file must come to the same verdict
- * as reading from memory. Each variant stands in a malloc of exactly its length, so that a sanitizer sees a
- * read past the end. */
+ * Each file is cut at every length and changed at every byte in five ways; large ones are sampled.
+ * Nothing may crash, what opens must keep every promise of tenon.h, and reading from a file must
+ * come to the same verdict as reading from memory. Each variant stands in a malloc of exactly its
+ * length, so that a sanitizer sees a read past the end. */
 #include "support/exercise.h"
 #include "support/files.h"
 #include "support/hextext.h"
@@ -76,11 +76,13 @@ static bool same_content(const tn_file *a, const tn_file *b)
 	tn_digest x, y;
 	tn_error err;
 	tn_work one = { .threads = 1 };
-	return tn_hash(a, &one, NULL, &x, &err) == TN_OK && tn_hash(b, &one, NULL, &y, &err) == TN_OK &&
+	return tn_hash(a, &one, NULL, &x, &err) == TN_OK &&
+	       tn_hash(b, &one, NULL, &y, &err) == TN_OK &&
 	       memcmp(x.bytes, y.bytes, TN_DIGEST_LEN) == 0;
 }
 
-/* A file that was cut is refused, or holds the whole model all the same, or says that it may have been cut. */
+/* A file that was cut is refused, or holds the whole model all the same, or says that it may have
+ * been cut. */
 static void test_every_prefix(void **state)
 {
 	size_t len;
@@ -93,7 +95,8 @@ static void test_every_prefix(void **state)
 		assert_non_null(part);
 		memcpy(part, whole, n);
 		tn_file *file = try_variant((tn_view){ part, n });
-		if (file != NULL && opens && !same_content(file, model) && tn_report_of(tn_warnings(file), TN_WARNING) == 0)
+		if (file != NULL && opens && !same_content(file, model) &&
+		    tn_report_of(tn_warnings(file), TN_WARNING) == 0)
 			fail_msg("cut at %zu of %zu it opens, and says nothing", n, len);
 		tn_close(file);
 		free(part);

@@ -1,12 +1,12 @@
 /* golden.c - each file of the corpus beside what is expected of it.
  *
- *	good-X.hex     opens; shows what X.dump says; verifies without an error; its own format writes it again
- *	finding-X.hex  the same, and verifying it has a warning or an error to report
+ *	good-X.hex     opens and shows what X.dump says; verifies without an error; is written again
+ *	finding-X.hex  the same, but verifying it has a warning or an error to report
  *	bad-X.hex      does not open, for the reason in bad-X.err
  *
- * Where opening or verifying says anything, good-X.findings holds it word for word. Dumps were made by an
- * independent decoder; with TENON_BLESS=1 in the environment .err and .findings are written instead of
- * compared, to be read before they are committed. README.md has more. */
+ * Where opening or verifying says anything, good-X.findings holds it word for word. Dumps were made
+ * by an independent decoder; with TENON_BLESS=1 in the environment .err and .findings are written
+ * instead of compared, to be read before they are committed. README.md has more. */
 #include "support/dump.h"
 #include "support/files.h"
 #include "support/hextext.h"
@@ -108,8 +108,8 @@ static void check_findings(const char *path, const tn_file *file)
 	tn_report_free(report);
 }
 
-/* What real writers made (their names start with a number) is written again byte for byte. The cases made by
- * hand use spellings that no writer uses, so for them the model must survive. */
+/* What real writers made (their names start with a number) is written again byte for byte. The
+ * cases made by hand use spellings that no writer uses, so for them the model must survive. */
 static bool by_a_real_writer(const char *path)
 {
 	const char *name = strchr(base_name(path), '-') + 1;
@@ -120,8 +120,8 @@ static bool by_a_real_writer(const char *path)
 static bool unwritable(const char *path)
 {
 	static const char *const names[] = {
-		"good-18_names_empty_nul.hex", "good-name_empty.hex", "good-name_nul.hex", "finding-b47_dtype_unknown.hex",
-		"good-ggml_8_q8_0.hex", "good-realizar.hex"
+		"good-18_names_empty_nul.hex", "good-name_empty.hex", "good-name_nul.hex",
+		"finding-b47_dtype_unknown.hex", "good-ggml_8_q8_0.hex", "good-realizar.hex"
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(base_name(path), names[i]) == 0)
@@ -201,12 +201,14 @@ static void test_corpus_is_whole(void **state)
 		const char *dot = strrchr(all.paths[i], '.');
 		if (strcmp(dot, ".hex") == 0) {
 			bool bad = starts(base_name(all.paths[i]), "bad-");
-			char *witness = beside(all.paths[i], bad ? "err" : "dump"), *text = load_text(all.paths[i]);
+			char *witness = beside(all.paths[i], bad ? "err" : "dump");
+			char *text = load_text(all.paths[i]);
 			assert_true(files_exist(witness));
 			assert_true(starts(text, "# "));
 			free(witness);
 			free(text);
-		} else if (strcmp(dot, ".dump") == 0 || strcmp(dot, ".err") == 0 || strcmp(dot, ".findings") == 0) {
+		} else if (strcmp(dot, ".dump") == 0 || strcmp(dot, ".err") == 0 ||
+		           strcmp(dot, ".findings") == 0) {
 			char *source = malloc(strlen(all.paths[i]) + sizeof "hex");
 			sprintf(source, "%.*s.hex", (int)(dot - all.paths[i]), all.paths[i]);
 			assert_true(files_exist(source));
@@ -225,7 +227,8 @@ int main(void)
 	for (size_t i = 0; i < hex.n; i++) {
 		bool bad = starts(base_name(hex.paths[i]), "bad-");
 		tests[i] = (struct CMUnitTest){ .name = hex.paths[i] + strlen(CORPUS) + 1,
-			.test_func = bad ? test_refused : test_opens, .initial_state = hex.paths[i] };
+			                        .test_func = bad ? test_refused : test_opens,
+			                        .initial_state = hex.paths[i] };
 	}
 	tests[hex.n] = (struct CMUnitTest)cmocka_unit_test(test_corpus_is_whole);
 	int failed = _cmocka_run_group_tests("golden", tests, hex.n + 1, NULL, NULL);

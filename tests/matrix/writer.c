@@ -1,5 +1,5 @@
-/* writer.c - what saving promises, in every format: the ways of saving agree, sizes are exact, deferred tensors
- * are asked for once and in order, and a failure leaves the old file as it was. */
+/* writer.c - what saving promises, in every format: the ways of saving agree, sizes are exact,
+ * deferred tensors are asked for once and in order, and a failure leaves the old file as it was. */
 #include "support/files.h"
 #include "support/models.h"
 
@@ -77,7 +77,8 @@ static void test_memory_bounds(void **state)
 	uint8_t *buf = malloc((size_t)size + 16);
 	assert_non_null(buf);
 	memset(buf, 0xa5, (size_t)size + 16);
-	assert_int_equal(tn_writer_save_memory(writer, buf, (size_t)size - 1, &len, &err), TN_E_USAGE);
+	assert_int_equal(tn_writer_save_memory(writer, buf, (size_t)size - 1, &len, &err),
+	                 TN_E_USAGE);
 	assert_int_equal(buf[0], 0xa5);
 	assert_int_equal(tn_writer_save_memory(writer, buf, (size_t)size + 16, &len, &err), TN_OK);
 	assert_int_equal(len, size);
@@ -97,7 +98,10 @@ static void test_dry_run(void **state)
 		tn_error err;
 		assert_int_equal(tn_open_memory(&file, bytes, NULL, &err), TN_OK);
 		char *path = files_join(folder, "dry.out");
-		tn_convert_options how = { .format = *state, .write = { .carry = true, .no_sync = true }, .dry_run = true };
+		tn_convert_options how = {
+			.format = *state, .dry_run = true,
+			.write = { .carry = true, .no_sync = true },
+		};
 		tn_converted planned, written;
 		assert_int_equal(tn_convert(file, path, &how, &planned, &err), TN_OK);
 		assert_false(files_exist(path));
@@ -120,8 +124,13 @@ static void test_dry_run(void **state)
 /* ---- Deferred tensors ---- */
 
 enum { DEFERRED = 5 };
-static const struct { const char *name; tn_dtype dtype; uint64_t n; } deferred[DEFERRED] = {
-	{ "m", TN_U8, 3 }, { "a", TN_F32, 2 }, { "z", TN_F64, 4 }, { "b", TN_U8, 300 }, { "c", TN_I16, 1 }
+static const struct {
+	const char *name;
+	tn_dtype    dtype;
+	uint64_t    n;
+} deferred[DEFERRED] = {
+	{ "m", TN_U8, 3 }, { "a", TN_F32, 2 }, { "z", TN_F64, 4 }, { "b", TN_U8, 300 },
+	{ "c", TN_BF16, 1 }
 };
 
 struct log {
@@ -137,7 +146,8 @@ struct producer {
 static uint64_t deferred_bytes(size_t i)
 {
 	uint64_t nbytes = 0;
-	assert_int_equal(tn_dtype_bytes(deferred[i].dtype, 1, &deferred[i].n, &nbytes, NULL), TN_OK);
+	assert_int_equal(tn_dtype_bytes(deferred[i].dtype, 1, &deferred[i].n, &nbytes, NULL),
+	                 TN_OK);
 	return nbytes;
 }
 
@@ -163,9 +173,12 @@ static tn_writer *deferred_writer(const char *format, struct producer *producers
 	tn_writer *writer = writer_in(format, &(tn_write_options){ .no_sync = true });
 	tn_error err;
 	for (size_t i = 0; i < DEFERRED; i++) {
-		tn_source source = { .kind = TN_SOURCE_CALLBACK, .produce = produce, .ctx = &producers[i] };
-		assert_int_equal(tn_writer_add(writer, tn_text(deferred[i].name), deferred[i].dtype, 1, &deferred[i].n, 0,
-		                               &source, &err), TN_OK);
+		tn_source source = {
+			.kind = TN_SOURCE_CALLBACK, .produce = produce, .ctx = &producers[i]
+		};
+		assert_int_equal(tn_writer_add(writer, tn_text(deferred[i].name), deferred[i].dtype,
+		                               1, &deferred[i].n, 0, &source, &err),
+		                 TN_OK);
 	}
 	return writer;
 }
@@ -189,8 +202,10 @@ static void test_deferred_once_in_order(void **state)
 	for (size_t i = 0; i < DEFERRED; i++) {
 		size_t which = log.order[i], where;
 		tn_view data;
-		assert_int_equal(tn_tensor_find(file, tn_text(deferred[which].name), &where, &err), TN_OK);
-		assert_true(tn_tensor_at(file, where).offset > at); /* in the order in which they are written */
+		assert_int_equal(tn_tensor_find(file, tn_text(deferred[which].name), &where, &err),
+		                 TN_OK);
+		/* asked for in the order in which they are written */
+		assert_true(tn_tensor_at(file, where).offset > at);
 		at = tn_tensor_at(file, where).offset;
 		assert_int_equal(tn_bytes(file, where, &data, &err), TN_OK);
 		assert_int_equal(data.len, deferred_bytes(which));
@@ -235,7 +250,9 @@ static void test_wrong_length(void **state)
 	for (size_t i = 0; i < DEFERRED; i++) {
 		expect_failure(*state, (struct producer){ .i = i, .extra = 1 }, TN_OK);
 		expect_failure(*state, (struct producer){ .i = i, .missing = 1 }, TN_OK);
-		expect_failure(*state, (struct producer){ .i = i, .missing = (size_t)deferred_bytes(i) }, TN_OK);
+		expect_failure(*state,
+		               (struct producer){ .i = i, .missing = (size_t)deferred_bytes(i) },
+		               TN_OK);
 	}
 }
 
@@ -251,14 +268,21 @@ static void test_refusals_of_add(void **state)
 {
 	tn_writer *writer = writer_in(*state, NULL);
 	const uint64_t shape[] = { 2, 2 }, huge[] = { UINT64_MAX, 2 };
-	tn_source source = { .kind = TN_SOURCE_MEMORY, .memory = { (const uint8_t *)"0123456789abcdef", 16 } };
+	tn_source source = {
+		.kind = TN_SOURCE_MEMORY, .memory = { (const uint8_t *)"0123456789abcdef", 16 }
+	};
 	tn_source nothing = { .kind = TN_SOURCE_CALLBACK };
 	tn_error err;
-	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, shape, 15, &source, &err), TN_E_CORRUPT);
-	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, shape, 16, &nothing, &err), TN_E_USAGE);
-	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, huge, 0, &source, &err), TN_E_LIMIT);
-	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, shape, 0, &source, &err), TN_OK);
-	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_I32, 2, shape, 0, &source, &err), TN_E_USAGE);
+	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, shape, 15, &source, &err),
+	                 TN_E_CORRUPT);
+	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, shape, 16, &nothing, &err),
+	                 TN_E_USAGE);
+	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, huge, 0, &source, &err),
+	                 TN_E_LIMIT);
+	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_F32, 2, shape, 0, &source, &err),
+	                 TN_OK);
+	assert_int_equal(tn_writer_add(writer, tn_text("a"), TN_I32, 2, shape, 0, &source, &err),
+	                 TN_E_USAGE);
 	tn_writer_free(writer);
 }
 

@@ -76,7 +76,9 @@ static void put_value(struct buf *out, const tn_meta *node)
 
 static void put_items(struct buf *out, const tn_meta *node, bool widths, size_t depth)
 {
-	static const char *const kinds[] = { "null", "bool", "int", "uint", "float", "string", "bytes", "array", "map" };
+	static const char *const kinds[] = {
+		"null", "bool", "int", "uint", "float", "string", "bytes", "array", "map"
+	};
 	tn_meta_iter it = tn_meta_items(node);
 	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; ) {
 		buf_fill(out, ' ', 2 * depth);
@@ -122,7 +124,8 @@ char *dump_file(const tn_file *file)
 {
 	struct buf out;
 	buf_init(&out, 0);
-	buf_printf(&out, "format %s\nversion \"%s\"\n", tn_file_format(file), tn_file_version(file));
+	buf_printf(&out, "format %s\nversion \"%s\"\n", tn_file_format(file),
+	           tn_file_version(file));
 	for (size_t i = 0; i < tn_tensor_count(file); i++)
 		put_tensor(&out, file, i);
 	buf_text(&out, "metadata\n");

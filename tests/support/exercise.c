@@ -1,4 +1,5 @@
-/* exercise.c - does everything that can be done with an open file, and holds it to the promises of tenon.h. */
+/* exercise.c - does everything that can be done with an open file, and holds it to the promises of
+ * tenon.h. */
 #include "support/exercise.h"
 
 #include "base/view.h"
@@ -88,7 +89,8 @@ static const char *check_verify(const tn_file *file)
 	const char *broken = NULL;
 	for (size_t i = 0; i < tn_report_count(report); i++) {
 		tn_finding f = tn_report_at(report, i);
-		if (f.text == NULL || f.text[0] == '\0' || (f.code == TN_OK && f.severity != TN_NOTE))
+		if (f.text == NULL || f.text[0] == '\0' ||
+		    (f.code == TN_OK && f.severity != TN_NOTE))
 			broken = "a finding says nothing";
 		if (f.offset != TN_NO_OFFSET && f.offset > tn_file_size(file))
 			broken = "a finding points outside the file";
@@ -102,7 +104,8 @@ const char *exercise(const tn_file *file)
 	const char *broken = NULL;
 	for (size_t i = 0; i < tn_tensor_count(file) && broken == NULL; i++)
 		broken = check_tensor(file, i);
-	uint64_t sum = walk(tn_metadata(file), 0) + walk(tn_native(file), 0) + tn_file_parameters(file);
+	uint64_t sum =
+		walk(tn_metadata(file), 0) + walk(tn_native(file), 0) + tn_file_parameters(file);
 	(void)sum;
 	if (broken == NULL)
 		broken = check_map(file);

@@ -4,8 +4,9 @@
 
 #include "tenon.h"
 
-/* Walks an open file: every tensor is looked up, borrowed and read, the metadata is walked, the file mapped
- * out and verified. Returns NULL, or what broke a promise of tenon.h, for whatever bytes the file has. */
+/* Walks an open file: every tensor is looked up, borrowed and read, the metadata is walked, the
+ * file mapped out and verified. Returns NULL, or what broke a promise of tenon.h, for whatever
+ * bytes the file has. */
 const char *exercise(const tn_file *file);
 
 #endif

@@ -45,14 +45,16 @@ bool files_exist(const char *path)
 void files_store(const char *path, tn_view bytes)
 {
 	FILE *f = fopen(path, "wb");
-	if (f == NULL || (bytes.len != 0 && fwrite(bytes.ptr, 1, bytes.len, f) != bytes.len) || fclose(f) != 0)
+	if (f == NULL || (bytes.len != 0 && fwrite(bytes.ptr, 1, bytes.len, f) != bytes.len) ||
+	    fclose(f) != 0)
 		give_up("write", path);
 }
 
 bool files_equal(const char *path, tn_view bytes)
 {
 	tn_view got = files_load(path);
-	bool same = got.len == bytes.len && (got.len == 0 || memcmp(got.ptr, bytes.ptr, got.len) == 0);
+	bool same =
+		got.len == bytes.len && (got.len == 0 || memcmp(got.ptr, bytes.ptr, got.len) == 0);
 	free((void *)got.ptr);
 	return same;
 }

@@ -1,13 +1,14 @@
 /* files.h - whole files, folder listings and temporary folders for tests.
  *
- * These end the program with a message when the system refuses: what they do is the ground that tests stand
- * on, not what is tested. */
+ * These end the program with a message when the system refuses: what they do is the ground that
+ * tests stand on, not what is tested. */
 #ifndef SUPPORT_FILES_H
 #define SUPPORT_FILES_H
 
 #include "tenon.h"
 
-/* The bytes of a file in a malloc of exactly that length (1 when it is empty). Free ptr with free(). */
+/* The bytes of a file in a malloc of exactly that length (1 when it is empty). Free ptr with
+ * free(). */
 tn_view files_load(const char *path);
 bool    files_exist(const char *path);
 void    files_store(const char *path, tn_view bytes);

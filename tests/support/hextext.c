@@ -4,7 +4,8 @@
  *	00000000: 4e 52 55 42                 | magic
  *	00000004: "text \x00" 00 x 236        | a text, then 236 zeros
  *
- * Two passes over the text, the first only counts: the result is then a malloc of exactly that length. */
+ * Two passes over the text, the first only counts: the result is then a malloc of exactly that
+ * length. */
 #include "support/hextext.h"
 
 #include "support/files.h"

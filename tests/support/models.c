@@ -1,5 +1,5 @@
-/* models.c - models that are hard on formats: every dtype, scalars, empty tensors, odd names, metadata of every
- * kind, extras. */
+/* models.c - models that are hard on formats: every dtype, scalars, empty tensors, odd names,
+ * metadata of every kind, extras. */
 #include "support/models.h"
 
 #include "base/bytes.h"
@@ -58,7 +58,8 @@ static void add(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t rank, const
 	MUST(tn_writer_add(w, name, dtype, rank, shape, nbytes, &source, &err_));
 }
 
-static void add_text(tn_writer *w, const char *name, tn_dtype dtype, uint32_t rank, const uint64_t *shape)
+static void add_text(tn_writer *w, const char *name, tn_dtype dtype, uint32_t rank,
+                     const uint64_t *shape)
 {
 	add(w, tn_text(name), dtype, rank, shape);
 }
@@ -88,7 +89,8 @@ static void fill_dtypes(tn_writer *w)
 static void fill_shapes(tn_writer *w)
 {
 	static const uint64_t ones[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-	static const uint64_t zero[] = { 0 }, inner[] = { 3, 0, 2 }, outer[] = { 0, 7 }, huge[] = { 0, UINT64_MAX, 2 };
+	static const uint64_t zero[] = { 0 }, inner[] = { 3, 0, 2 }, outer[] = { 0, 7 };
+	static const uint64_t huge[] = { 0, UINT64_MAX, 2 };
 	static const uint64_t line[] = { 5 }, cube[] = { 2, 3, 4 };
 	add_text(w, "z.empty", TN_F32, 1, zero);
 	add_text(w, "scalar", TN_F32, 0, NULL);
@@ -105,9 +107,10 @@ static void fill_shapes(tn_writer *w)
 static void fill_names(tn_writer *w)
 {
 	static const char *const names[] = {
-		"b", "a", "a.b", "a/b", "a\\b", "a b", " ", ".", "..", "\"", "'", "a10", "a9", "A", "~", "\x7f", "tab\t", "line\n",
-		"\x01\x1f", "\xc3\xa9", "e\xcc\x81", "\xe6\xa8\xa1\xe5\x9e\x8b", "\xf0\x9f\xa6\x99", "\xef\xbf\xbf", "\xef\xbb\xbf" /* a byte order mark */,
-		"\xe2\x80\xa8", "__metadata_", "metadata", "tensors", "tenon.meta", "{}", "null", "0"
+		"b", "a", "a.b", "a/b", "a\\b", "a b", " ", ".", "..", "\"", "'", "a10", "a9", "A",
+		"~", "\x7f", "tab\t", "line\n", "\x01\x1f", "\xc3\xa9", "e\xcc\x81", "\xe2\x80\xa8",
+		"\xe6\xa8\xa1\xe5\x9e\x8b", "\xf0\x9f\xa6\x99", "\xef\xbf\xbf", "\xef\xbb\xbf",
+		"__metadata_", "metadata", "tensors", "tenon.meta", "{}", "null", "0"
 	};
 	const uint64_t shape[] = { 3 };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -153,7 +156,8 @@ static void fill_extras(tn_writer *w)
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		snprintf(name, sizeof name, "p%zu", i);
 		add_text(w, name, TN_F32, 1, shape);
-		MUST(tn_put_uint(w, tn_writer_extras(w, i), tn_text("param_id"), ids[i], 64, &err_));
+		MUST(tn_put_uint(w, tn_writer_extras(w, i), tn_text("param_id"), ids[i], 64,
+		                 &err_));
 	}
 	tn_source plain = from_pool(8 + 4, 1), blocks = from_pool(8 + 2 + 4, 2);
 	MUST(tn_writer_add(w, tn_text("q"), TN_QFLOAT, 1, shape, 12, &plain, &err_));
@@ -168,14 +172,22 @@ static void fill_extras(tn_writer *w)
 static void fill_strings(tn_writer *w)
 {
 	static const char *const pairs[][2] = {
-		{ "producer", "tenon's tests" }, { "format", "pt" }, { "a", "1" }, { "", "empty key" }, { "empty", "" },
-		{ "json", "{\"a\":[1,2]}" }, { "quote\"\\", "\"\\\b\f\n\r\t\x01\x7f" },
-		{ "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87", "\xe6\xa8\xa1\xe5\x9e\x8b \xf0\x9f\xa6\x99 \xe2\x80\xa8" }, { "Z", "true" }
+		{ "producer", "tenon's tests" },
+		{ "format", "pt" },
+		{ "a", "1" },
+		{ "", "empty key" },
+		{ "empty", "" },
+		{ "json", "{\"a\":[1,2]}" },
+		{ "quote\"\\", "\"\\\b\f\n\r\t\x01\x7f" },
+		{ "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87",
+		  "\xe6\xa8\xa1\xe5\x9e\x8b \xf0\x9f\xa6\x99 \xe2\x80\xa8" },
+		{ "Z", "true" }
 	};
 	const uint64_t shape[] = { 2 };
 	add_text(w, "t", TN_F32, 1, shape);
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		MUST(tn_put_string(w, tn_writer_metadata(w), tn_text(pairs[i][0]), tn_text(pairs[i][1]), &err_));
+		MUST(tn_put_string(w, tn_writer_metadata(w), tn_text(pairs[i][0]),
+		                   tn_text(pairs[i][1]), &err_));
 	MUST(tn_put_string(w, tn_writer_metadata(w), VIEW("nul"), VIEW("a\0b"), &err_));
 	MUST(tn_put_string(w, tn_writer_metadata(w), VIEW("key\0nul"), VIEW("x"), &err_));
 }
@@ -186,9 +198,11 @@ static void put_numbers(tn_writer *w, tn_meta *to)
 	char key[32];
 	for (size_t i = 0; i < 4; i++) {
 		snprintf(key, sizeof key, "u%u", widths[i]);
-		MUST(tn_put_uint(w, to, tn_text(key), UINT64_MAX >> (64 - widths[i]), widths[i], &err_));
+		MUST(tn_put_uint(w, to, tn_text(key), UINT64_MAX >> (64 - widths[i]), widths[i],
+		                 &err_));
 		snprintf(key, sizeof key, "i%u", widths[i]);
-		MUST(tn_put_int(w, to, tn_text(key), INT64_MIN / (INT64_C(1) << (64 - widths[i])), widths[i], &err_));
+		MUST(tn_put_int(w, to, tn_text(key), INT64_MIN / (INT64_C(1) << (64 - widths[i])),
+		                widths[i], &err_));
 		snprintf(key, sizeof key, "positive.i%u", widths[i]);
 		MUST(tn_put_int(w, to, tn_text(key), 7, widths[i], &err_));
 	}
@@ -197,12 +211,18 @@ static void put_numbers(tn_writer *w, tn_meta *to)
 static void put_reals(tn_writer *w, tn_meta *to)
 {
 	static const uint64_t doubles[] = {
-		0, UINT64_C(0x8000000000000000), UINT64_C(0x3fb999999999999a), UINT64_C(0x3ff0000000000000), 1,
-		UINT64_C(0x000fffffffffffff), UINT64_C(0x7fefffffffffffff), UINT64_C(0x7ff0000000000000),
-		UINT64_C(0xfff0000000000000), UINT64_C(0x7ff8000000000000), UINT64_C(0xfff8000000000000),
-		UINT64_C(0x7ff8000000000001), UINT64_C(0xffffffffffffffff), UINT64_C(0x4341c37937e08000), UINT64_C(0x3e112e0be826d695)
+		0, UINT64_C(0x8000000000000000), /* -0 */
+		1, UINT64_C(0x000fffffffffffff), UINT64_C(0x7fefffffffffffff), /* least, largest */
+		UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000), /* infinities */
+		UINT64_C(0x7ff8000000000000), UINT64_C(0xfff8000000000000), /* NaNs, and with payload */
+		UINT64_C(0x7ff8000000000001), UINT64_C(0xffffffffffffffff),
+		UINT64_C(0x3ff0000000000000), UINT64_C(0x3fb999999999999a), /* 1, 0.1, 1e16, 1e-9 */
+		UINT64_C(0x4341c37937e08000), UINT64_C(0x3e112e0be826d695)
 	};
-	static const uint32_t floats[] = { 0, 0x80000000, 0x3dcccccd, 1, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001 };
+	static const uint32_t floats[] = {
+		0, 0x80000000, 0x3dcccccd, 1, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
+		0xffc00001
+	};
 	char key[32];
 	for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) {
 		snprintf(key, sizeof key, "f64.%zu", i);

@@ -13,7 +13,8 @@
 char *tempdir_new(void)
 {
 	const char *base = getenv("TMPDIR");
-	char *path = files_join(base != NULL && base[0] != '\0' ? base : "/tmp", "tenon-test-XXXXXX");
+	bool given = base != NULL && base[0] != '\0';
+	char *path = files_join(given ? base : "/tmp", "tenon-test-XXXXXX");
 	if (mkdtemp(path) == NULL) {
 		fprintf(stderr, "test set-up: %s: %s\n", path, strerror(errno));
 		exit(99);

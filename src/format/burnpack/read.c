@@ -91,7 +91,7 @@ static void report_tolerated(struct reading *r)
 	if (*m->dialect != '\0')
 		report_add(report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "burnpack: an old file: %s", m->dialect);
 	if (r->n_unknown != 0)
-		report_add(report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "burnpack: %llu members are unknown and not looked at",
+		report_add(report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "burnpack: unknown members, not looked at: %llu",
 		           (unsigned long long)r->n_unknown);
 	if (r->unsorted)
 		report_add(report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "burnpack: the index is not sorted by name");

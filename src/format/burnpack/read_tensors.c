@@ -7,7 +7,7 @@
  * file, shapes stand in a common pool. */
 #include "format/burnpack/read.h"
 
-/* A tensor needs at least {"":{"dtype":"","shape":[],"data_offsets":[0,0]}}: so much a count must pay. */
+/* A tensor needs at least {"":{"dtype":"","shape":[],"data_offsets":[0,0]}}: so much each must pay. */
 enum { TENSOR_MIN = 32, POOL = 8192 };
 
 /* What a descriptor says, until all of it is there. */
@@ -66,7 +66,7 @@ static bool read_dtype(struct reading *r, struct descriptor *d)
 	uint64_t offset = cur_offset(&r->w.c);
 	if (!walk_variant(&r->w, &name, &payload, "the dtype"))
 		return false;
-	set_dtype(t, pack_dtype_named(name), name);
+	set_dtype(t, view_is(name, "F32") ? TN_F32 : pack_dtype_named(name), name);
 	if (t->dtype != TN_OPAQUE)
 		return !payload || walk_fail(&r->w, TN_E_CORRUPT, offset, "dtype '%s' has a payload", ESC(name));
 	if (view_is(name, "Bool")) {
@@ -87,7 +87,7 @@ static bool read_dtype(struct reading *r, struct descriptor *d)
 
 static uint64_t *take_dims(struct reading *r, uint64_t n)
 {
-	if (n > r->pool_left) {
+	if (r->pool == NULL || n > r->pool_left) {
 		uint64_t room = max_u64(n, POOL);
 		r->pool = arena_raw(r->job->mem, room, sizeof *r->pool);
 		if (r->pool == NULL) {
@@ -125,6 +125,8 @@ static bool read_offsets(struct reading *r, struct descriptor *d)
 	uint64_t offset = cur_offset(&r->w.c);
 	if (!walk_numbers(&r->w, IN_TENSOR, &row, "data_offsets"))
 		return false;
+	if (row.items.open)
+		return walk_fail(&r->w, TN_E_CORRUPT, offset, "data_offsets has no definite length");
 	if (row.items.n != 2)
 		return walk_fail(&r->w, TN_E_CORRUPT, offset, "data_offsets has %llu items, not 2",
 		                 (unsigned long long)row.items.n);
@@ -207,7 +209,16 @@ static bool finish_tensor(struct reading *r, struct descriptor *d)
 }
 
 enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, PARAM_ID = 8, NEEDED = DTYPE | SHAPE | OFFSETS };
-static const char *const members[] = { "dtype", "shape", "data_offsets", "param_id" };
+
+/* Spelled out, so that the lengths are known to the compiler: this runs four times for each tensor. */
+static unsigned member_named(tn_view key)
+{
+	if (view_is(key, "dtype"))        return DTYPE;
+	if (view_is(key, "shape"))        return SHAPE;
+	if (view_is(key, "data_offsets")) return OFFSETS;
+	if (view_is(key, "param_id"))     return PARAM_ID;
+	return 0;
+}
 
 static bool read_member(struct reading *r, struct descriptor *d, unsigned member)
 {
@@ -228,19 +239,19 @@ static bool read_descriptor(struct reading *r, struct tensor *t)
 	if (!walk_enter_map(&r->w, IN_MAP, &items, "the descriptor"))
 		return false;
 	for (uint64_t i = 0; i < items.n && walk_key(&r->w, &key); i++) {
-		int at = pack_index(members, 4, key);
-		if (at < 0)
+		unsigned member = member_named(key);
+		if (member == 0)
 			unknown_member(r, t, key);
-		else if (seen & 1u << at)
-			walk_fail(&r->w, TN_E_CORRUPT, d.offset, "member '%s' appears twice", members[at]);
-		else if (read_member(r, &d, 1u << at))
-			seen |= 1u << at;
+		else if (seen & member)
+			walk_fail(&r->w, TN_E_CORRUPT, d.offset, "member '%s' appears twice", ESC(key));
+		else if (read_member(r, &d, member))
+			seen |= member;
 	}
 	if (!walk_leave(&r->w, &items))
 		return false;
-	for (unsigned i = 0; i < 3; i++)
-		if (NEEDED & ~seen & 1u << i)
-			return walk_fail(&r->w, TN_E_CORRUPT, d.offset, "member '%s' is missing", members[i]);
+	if ((seen & NEEDED) != NEEDED)
+		return walk_fail(&r->w, TN_E_CORRUPT, d.offset, "member '%s' is missing",
+		                 !(seen & DTYPE) ? "dtype" : !(seen & SHAPE) ? "shape" : "data_offsets");
 	return finish_tensor(r, &d);
 }
 
@@ -254,8 +265,10 @@ bool pack_read_tensors(struct reading *r)
 	if (items.n > limit)
 		return walk_fail(w, TN_E_LIMIT, offset, "%llu tensors, the limit is %llu", (unsigned long long)items.n,
 		                 (unsigned long long)limit);
-	r->n = cur_count(&w->c, items.n, TENSOR_MIN);
-	r->tensors = walk_ok(w) ? ARENA_NEW(r->job->mem, r->n, struct tensor) : NULL;
+	/* no more than these can be whole, and the first that is not ends the loop */
+	uint64_t room = min_u64(items.n, cur_left(&w->c) / TENSOR_MIN + 1);
+	r->n = items.n;
+	r->tensors = ARENA_NEW(r->job->mem, room, struct tensor);
 	if (r->tensors == NULL)
 		return walk_no_memory(w, "burnpack: tensor table");
 	for (uint64_t i = 0; i < r->n && walk_text(w, &r->tensors[i].name, "a tensor's name"); i++) {

@@ -1,8 +1,9 @@
 /* scheme_read.c - one function for each production of a quantisation scheme.
  *
- *	current  { value, store, mode, tensor: null | scale, block: null | { size: { storage: [5], len }, dtype: scale } }
- *	old      { value, param: scale, store, level: "Tensor" | { Block: size } | { BlockTensor: { block: size, global: scale } },
- *	           mode }
+ *	current  { value, store, mode, tensor: null | scale, block: null | { size, dtype: scale } }
+ *	old      { value, param: scale, store, level: "Tensor" | { Block: size } | { BlockTensor: { block: size,
+ *	           global: scale } }, mode }
+ *	size     { storage: [5 extents], len }
  *
  * Members may come in any order and unknown ones are stepped over; both generations in one scheme are refused. */
 #include "format/burnpack/scheme_read.h"
@@ -87,6 +88,8 @@ static bool read_storage(struct walk *w, unsigned depth, struct scheme *s)
 	uint64_t n, offset = cur_offset(&w->c);
 	if (!walk_numbers(w, depth, &row, "storage"))
 		return false;
+	if (row.items.open)
+		return walk_fail(w, TN_E_CORRUPT, offset, "storage has no definite length");
 	if (row.items.n != SCHEME_DIMS)
 		return walk_fail(w, TN_E_CORRUPT, offset, "storage has %llu extents, not 5", (unsigned long long)row.items.n);
 	for (unsigned i = 0; i < SCHEME_DIMS; i++) {

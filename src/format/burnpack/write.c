@@ -106,20 +106,28 @@ static int by_name(const void *a, const void *b)
 	return view_cmp((*x)->t->name, (*y)->t->name);
 }
 
+static bool is_sorted(const struct writing *w)
+{
+	for (uint64_t k = 1; k < w->n; k++)
+		if (view_cmp(w->index[k - 1]->t->name, w->index[k]->t->name) > 0)
+			return false;
+	return true;
+}
+
 static tn_code choose_tensors(struct writing *w)
 {
 	struct plan_job *job = w->job;
 	const struct model *m = job->model;
 	w->tensors = ARENA_NEW(job->mem, m->n, struct placed);
-	w->index = arena_raw(job->mem, m->n, sizeof *w->index);
-	if (w->tensors == NULL || w->index == NULL)
+	if (w->tensors == NULL || (w->index = arena_raw(job->mem, m->n, sizeof *w->index)) == NULL)
 		return arena_err(job->mem, job->err, "burnpack: tensor table");
 	for (uint64_t i = 0; i < m->n; i++)
 		if (choose(w, i) != TN_OK)
 			return job->err->code;
 	for (uint64_t k = 0; k < w->n; k++)
 		w->index[k] = &w->tensors[k];
-	qsort(w->index, (size_t)w->n, sizeof *w->index, by_name);
+	if (!is_sorted(w))
+		qsort(w->index, (size_t)w->n, sizeof *w->index, by_name);
 	for (uint64_t k = 1; k < w->n; k++)
 		if (view_eq(w->index[k - 1]->t->name, w->index[k]->t->name))
 			return err_set(job->err, TN_E_CORRUPT, TN_NO_OFFSET, "burnpack: two tensors are called '%s'",
@@ -138,6 +146,34 @@ static tn_code place_tensors(struct writing *w)
 			               ESC(p->t->name));
 		at = p->end;
 	}
+	return TN_OK;
+}
+
+/* Empty tensors that follow one another have one offset, and a reader finds those by name. The order that
+ * another format gave them goes into the envelope. */
+static tn_code keep_order(struct writing *w)
+{
+	struct plan_job *job = w->job;
+	uint64_t n = w->n, end;
+	bool moved = false;
+	if (!job->converted || n != job->model->n)
+		return TN_OK;
+	struct placed **read = arena_raw(job->mem, n, sizeof *read);
+	uint64_t *order = read != NULL ? arena_raw(job->mem, n, sizeof *order) : NULL;
+	if (order == NULL)
+		return arena_err(job->mem, job->err, "burnpack: order of tensors");
+	for (uint64_t k = 0; k < n; k++)
+		read[k] = &w->tensors[k];
+	for (uint64_t k = 0; k < n; k = end) {
+		for (end = k + 1; end < n && read[end]->end == read[k]->start; end++)
+			;
+		qsort(read + k, (size_t)(end - k), sizeof *read, by_name);
+	}
+	for (uint64_t k = 0; k < n; k++) {
+		order[k] = read[k]->i;
+		moved = moved || order[k] != k;
+	}
+	w->env.order = moved ? order : NULL;
 	return TN_OK;
 }
 
@@ -226,7 +262,7 @@ static void note_unknown(const struct writing *w)
 	uint64_t n = w->n_unknown + tn_meta_count(tn_meta_find(native, VIEW("unknown")));
 	if (n != 0 && !w->job->keep_unknown)
 		report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
-		           "burnpack: %llu members that are unknown are left out", (unsigned long long)n);
+		           "burnpack: unknown members, left out: %llu", (unsigned long long)n);
 }
 
 /* The writer enforces no limit of the reader, as upstream has it; but a file that few will open is worth a word. */
@@ -288,7 +324,7 @@ tn_code pack_plan(struct plan_job *job)
 	struct writing w = { .job = job };
 	tn_view head;
 	envelope_init(&w.env, job->mem, job->model);
-	if (choose_tensors(&w) != TN_OK || place_tensors(&w) != TN_OK)
+	if (choose_tensors(&w) != TN_OK || place_tensors(&w) != TN_OK || keep_order(&w) != TN_OK)
 		return job->err->code;
 	note_unknown(&w);
 	if (pack_collect_metadata(&w) != TN_OK || print_head(&w, &head) != TN_OK)

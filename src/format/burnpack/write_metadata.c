@@ -28,13 +28,9 @@ static tn_code collect(struct writing *w, const struct tn_meta *node)
 		return TN_OK;
 	}
 	if (is_scalar(node)) {
-		if (node->type != TN_META_BOOL && node->width != 64)
-			envelope_value(&w->env, node);
 		w->scalars.list[w->scalars.n++] = e;
 		return TN_OK;
 	}
-	if (!is_text(node))
-		envelope_value(&w->env, node);
 	e.text = envelope_plain(job->mem, node);
 	if (e.text.ptr == NULL)
 		return arena_err(job->mem, job->err, "burnpack: metadata");
@@ -54,8 +50,8 @@ static tn_code collect_all(struct writing *w)
 	const struct tn_meta *root = job->model->metadata, *more = native_scalars(job->model);
 	uint64_t n = tn_meta_count(root), n_more = tn_meta_count(more);
 	w->strings.list = arena_raw(job->mem, n + 1, sizeof(struct entry)); /* one for the envelope */
-	w->scalars.list = arena_raw(job->mem, n + n_more, sizeof(struct entry));
-	if (w->strings.list == NULL || w->scalars.list == NULL)
+	if (w->strings.list == NULL ||
+	    (w->scalars.list = arena_raw(job->mem, n + n_more, sizeof(struct entry))) == NULL)
 		return arena_err(job->mem, job->err, "burnpack: metadata");
 	for (const struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next)
 		if (collect(w, node) != TN_OK)
@@ -109,6 +105,19 @@ static bool keeps_order(const struct model *m)
 
 /* ---- The envelope ---- */
 
+/* In the order of the file, so that a file that is written again has the same envelope. */
+static void collect_values(struct writing *w)
+{
+	for (uint64_t i = 0; i < w->strings.n; i++)
+		if (!is_text(w->strings.list[i].node))
+			envelope_value(&w->env, w->strings.list[i].node);
+	for (uint64_t i = 0; i < w->scalars.n; i++) {
+		const struct tn_meta *node = w->scalars.list[i].node;
+		if (node->type != TN_META_BOOL && node->width != 64)
+			envelope_value(&w->env, node);
+	}
+}
+
 static void collect_native(struct writing *w)
 {
 	for (const struct tn_meta *sub = w->job->model->native->as.kids.first; sub != NULL; sub = sub->next)
@@ -140,12 +149,16 @@ tn_code pack_collect_metadata(struct writing *w)
 {
 	if (collect_all(w) != TN_OK)
 		return w->job->err->code;
+	sort_entries(w, &w->strings);
+	sort_entries(w, &w->scalars);
+	collect_values(w);
 	collect_native(w);
-	w->env.keep_metadata_order = !w->job->rewrite && !keeps_order(w->job->model);
+	/* a model made for burnpack knows that its maps are sorted: for the order alone it gets no envelope */
+	bool worth = w->job->converted || !envelope_empty(&w->env);
+	w->env.keep_metadata_order = worth && !w->job->rewrite && !keeps_order(w->job->model);
 	if (add_envelope(w) != TN_OK)
 		return w->job->err->code;
 	sort_entries(w, &w->strings);
-	sort_entries(w, &w->scalars);
 	return TN_OK;
 }
 

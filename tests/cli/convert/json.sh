@@ -1,0 +1,3 @@
+numbers >n.safetensors
+tenon convert n.safetensors n.bpk --json && tenon convert n.safetensors d.bpk --dry-run --json
+ls

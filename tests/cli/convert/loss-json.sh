@@ -1,0 +1,2 @@
+tenon sample -q s.bpk
+status tenon convert s.bpk s.safetensors --no-envelope --json

@@ -1,0 +1,1 @@
+numbers | tenon convert - n.bpk && tenon ls n.bpk

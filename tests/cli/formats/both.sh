@@ -1,0 +1,1 @@
+tenon formats && tenon formats --json

@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon get n.safetensors x --json

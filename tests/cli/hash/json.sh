@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon hash --json n.safetensors

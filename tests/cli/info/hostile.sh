@@ -1,0 +1,2 @@
+hostile >h.safetensors
+tenon info -q h.safetensors

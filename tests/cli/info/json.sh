@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon info --json n.safetensors

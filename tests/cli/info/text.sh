@@ -1,0 +1,1 @@
+tenon sample -q s.bpk && tenon info s.bpk

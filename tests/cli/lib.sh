@@ -1,0 +1,51 @@
+# What the cases share: small files made by hand.
+
+# bytes N VALUE: VALUE as N bytes, the lowest first.
+bytes() {
+	n=$1 v=$2
+	while [ "$n" -gt 0 ]; do
+		printf "\\$(printf %03o $((v % 256)))"
+		v=$((v / 256)) n=$((n - 1))
+	done
+}
+
+# safetensors HEADER: the length of the header and the header, padded to a multiple of 8; the data is to follow.
+safetensors() {
+	header=$1
+	while [ $(($(printf %s "$header" | wc -c) % 8)) -ne 0 ]; do
+		header="$header "
+	done
+	bytes 8 "$(printf %s "$header" | wc -c)"
+	printf %s "$header"
+}
+
+# Two tensors of plain numbers: x, f32 [2, 3], 0 to 5; and n, i64 [2], 7 and -1.
+numbers() {
+	safetensors '{"__metadata__":{"format":"pt","author":"A. Writer"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"n":{"dtype":"I64","shape":[2],"data_offsets":[24,40]}}'
+	for f in 0 1065353216 1073741824 1077936128 1082130432 1084227584; do bytes 4 $f; done
+	bytes 8 7
+	printf '\377\377\377\377\377\377\377\377'
+}
+
+# Names and values that must not reach a terminal as they are.
+hostile() {
+	safetensors '{"__metadata__":{"e\u001b[31m":"a\u001b]0;title\u0007\u202eb\\ \"c\"\n"},"a\nb":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"日本/重み":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},"\u001b[2J\\":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}'
+	printf abc
+}
+
+# status COMMAND...: runs it and tells its exit status.
+status() {
+	"$@"
+	echo "status $?"
+}
+
+# A burnpack file of one tensor whose payload is a byte short of its quantisation scheme.
+short_payload() {
+	printf 'NRUB'
+	bytes 2 1
+	bytes 4 106
+	printf '\241\147tensors\241\141q\243\145dtype\241\146QFloat\245\145value\143Q8S\145store\146Native'
+	printf '\144mode\151Symmetric\146tensor\366\145block\366\145shape\202\002\003\154data_offsets\202\000\011'
+	head -c 140 /dev/zero
+	printf 123456789
+}

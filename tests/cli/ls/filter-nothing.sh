@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon ls n.safetensors --filter 'q*' && tenon ls n.safetensors --filter '[!nx]' --json

@@ -1,0 +1,2 @@
+tenon sample -q s.safetensors
+tenon ls s.safetensors --filter '*.attn.[qk].*' --filter 'norm?weight'

@@ -1,0 +1,2 @@
+hostile >h.safetensors
+tenon ls --json h.safetensors --filter 'a*'

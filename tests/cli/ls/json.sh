@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon ls --json n.safetensors

@@ -1,0 +1,2 @@
+status tenon ls nowhere
+status tenon ls --json nowhere

@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon ls - <n.safetensors && numbers | tenon ls - --json

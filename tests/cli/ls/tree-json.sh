@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon ls --tree --json n.safetensors

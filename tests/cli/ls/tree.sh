@@ -1,0 +1,1 @@
+tenon sample -q s.safetensors && tenon ls --tree s.safetensors

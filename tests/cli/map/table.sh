@@ -1,0 +1,2 @@
+numbers >n.safetensors
+tenon map n.safetensors && tenon map --json n.safetensors

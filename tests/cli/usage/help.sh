@@ -1,0 +1,2 @@
+tenon help
+tenon help >one && tenon --help | cmp one - && tenon -h | cmp one -
