@@ -141,6 +141,41 @@ static bool place_all(struct apr_writing *w)
 	return true;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct apr_placed *const *x = a, *const *y = b;
+	if ((*x)->offset != (*y)->offset)
+		return (*x)->offset < (*y)->offset ? -1 : 1;
+	uint64_t m = (*x)->t->nbytes, n = (*y)->t->nbytes;
+	return m != n ? (m < n ? -1 : 1) : by_name(a, b);
+}
+
+/* Empty tensors that follow one another have one offset, and a reader finds those by name. The order that another
+ * format gave them goes into the envelope. */
+static bool keep_order(struct apr_writing *w)
+{
+	struct plan_job *job = w->job;
+	uint64_t n = w->n;
+	bool moved = false;
+	if (!job->converted || n != job->model->n || n == 0)
+		return true;
+	struct apr_placed **read = arena_raw(job->mem, n, sizeof *read);
+	uint64_t *order = read != NULL ? arena_raw(job->mem, n, sizeof *order) : NULL;
+	if (order == NULL) {
+		arena_err(job->mem, job->err, "apr: order of tensors");
+		return false;
+	}
+	for (uint64_t k = 0; k < n; k++)
+		read[k] = &w->tensors[k];
+	qsort(read, (size_t)n, sizeof *read, by_place);
+	for (uint64_t k = 0; k < n; k++) {
+		order[k] = read[k]->i;
+		moved = moved || order[k] != k;
+	}
+	w->env.order = moved ? order : NULL;
+	return true;
+}
+
 /* ---- The bytes ---- */
 
 static void put_u64(struct buf *out, uint64_t v)
@@ -240,7 +275,7 @@ tn_code apr_plan(struct plan_job *job)
 	struct apr_writing w = { .job = job };
 	struct buf b;
 	envelope_init(&w.env, job->mem, job->model);
-	if (!choose_all(&w) || !place_all(&w))
+	if (!choose_all(&w) || !place_all(&w) || !keep_order(&w))
 		return job->err->code;
 	note_align(job);
 	buf_init(&b, job->mem->budget);

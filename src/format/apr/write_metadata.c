@@ -13,6 +13,7 @@
 struct metadata {
 	struct apr_writing    *w;
 	const struct tn_meta  *fields[APR_FIELDS];
+	bool                   inexact[APR_FIELDS]; /* read back it is another node */
 	bool                   nulls[APR_FIELDS]; /* spelled out though there is no value */
 	const struct tn_meta **custom;
 	uint64_t               n, n_hidden;
@@ -34,9 +35,8 @@ static void collect_field(struct metadata *m, const struct tn_meta *node, int at
 			           "apr: metadata '%s' is not of the type that this field has: only the envelope holds it", apr_fields[at].name);
 		return;
 	}
-	if (!keeps)
-		envelope_value(&m->w->env, node);
 	m->fields[at] = node;
+	m->inexact[at] = !keeps;
 }
 
 static tn_code collect(struct metadata *m, const struct tn_meta *node)
@@ -54,8 +54,6 @@ static tn_code collect(struct metadata *m, const struct tn_meta *node)
 		collect_field(m, node, at);
 		return TN_OK;
 	}
-	if (!json_tree_keeps(node))
-		envelope_value(&m->w->env, node);
 	m->custom[m->n++] = node;
 	return TN_OK;
 }
@@ -130,6 +128,17 @@ static void sort(struct metadata *m)
 
 /* ---- The envelope ---- */
 
+/* In the order of the file, so that a file that is written again has the same envelope. */
+static void collect_values(struct metadata *m)
+{
+	for (unsigned i = 0; i < APR_FIELDS; i++)
+		if (m->inexact[i])
+			envelope_value(&m->w->env, m->fields[i]);
+	for (uint64_t i = 0; i < m->n; i++)
+		if (!json_tree_keeps(m->custom[i]))
+			envelope_value(&m->w->env, m->custom[i]);
+}
+
 /* A key of people's own under the envelope's name has to give way. */
 static void drop_taken_key(struct metadata *m)
 {
@@ -194,7 +203,10 @@ tn_code apr_print_metadata(struct apr_writing *w, struct buf *out)
 	if (collect_all(&m) != TN_OK)
 		return w->job->err->code;
 	sort(&m);
-	w->env.keep_metadata_order = !w->job->rewrite && !keeps_order(&m);
+	collect_values(&m);
+	/* a model made for APR knows that its keys are sorted: for the order alone it gets no envelope */
+	bool worth = w->job->converted || !envelope_empty(&w->env);
+	w->env.keep_metadata_order = worth && !w->job->rewrite && !keeps_order(&m);
 	if (add_envelope(&m) != TN_OK)
 		return w->job->err->code;
 	sort(&m);
