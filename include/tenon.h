@@ -172,6 +172,7 @@ typedef struct tn_tensor {
 	uint64_t        nbytes;     /* logical: what tn_read hands out */
 	uint64_t        offset;     /* of the stored bytes, from the start of the file */
 	uint64_t        stored;     /* bytes in the file; differs from nbytes where encoded */
+	bool            missing;    /* of a partial file: it reaches past the end, reading it is TRUNCATED */
 	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat); or NULL */
 } tn_tensor;
 
@@ -263,6 +264,8 @@ typedef struct tn_open_options {
 	tn_io       io;
 	const char *format;          /* skip detection: a name from tn_format_at; NULL detects */
 	bool        ignore_envelope; /* show the container as it is, see docs/envelope.md */
+	bool        partial;         /* a file that has not arrived whole: header and index must be there,
+	                                tensors that reach past its end are missing, with a warning */
 } tn_open_options;
 
 typedef struct tn_file tn_file;
@@ -365,7 +368,7 @@ TN_API TN_CHECK tn_code tn_hash(const tn_file *file, const tn_work *work, tn_dig
 TN_API void tn_digest_text(const tn_digest *digest, char out[2 * TN_DIGEST_LEN + 1]);
 
 /* Who owns each byte of the file. Regions are sorted by offset, cover the file and do not overlap;
- * tensors without bytes have regions of length 0. */
+ * tensors without bytes have regions of length 0, those past the end of a partial file too. */
 typedef enum tn_region_kind {
 	TN_REGION_HEADER,  /* fixed fields */
 	TN_REGION_INDEX,   /* metadata and tensor table */

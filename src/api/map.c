@@ -44,13 +44,23 @@ static tn_region unclaimed(const struct model *m, uint64_t at, uint64_t to, bool
 	return (tn_region){ at, to - at, TN_REGION_GAP, SIZE_MAX, "gap" };
 }
 
+/* A claim clipped to what is left of the file. An empty tensor may point into another region: it
+ * stands behind that one. */
+static tn_region clipped(tn_region r, uint64_t at, uint64_t size)
+{
+	r.offset = min_u64(r.offset, size);
+	r.len = min_u64(r.len, size - r.offset);
+	r.offset = max_u64(r.offset, at);
+	return r;
+}
+
 /* Turns sorted claims into regions without holes; out has room for one hole before each and one at the end. */
 static size_t fill_holes(const struct model *m, const tn_region *claims, size_t n, uint64_t size, tn_region *out)
 {
 	uint64_t at = 0;
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
-		tn_region r = claims[i];
+		tn_region r = clipped(claims[i], at, size);
 		if (r.offset > at)
 			out[k++] = unclaimed(m, at, r.offset, false);
 		out[k++] = r;

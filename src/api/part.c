@@ -70,7 +70,7 @@ static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *o
 	*job = (struct parse_job){
 		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
 		.mem = &p->mem, .model = &p->model, .report = &p->report,
-		.check = { UINT64_MAX, UINT64_MAX }, .err = err,
+		.check = { UINT64_MAX, UINT64_MAX, opt->partial ? &p->report : NULL }, .err = err,
 	};
 	return p->format->parse(job);
 }

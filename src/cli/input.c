@@ -74,10 +74,13 @@ static void watch(const struct input *in, const char *path)
 	signals_watch(path, start, tn_file_size(in->file));
 }
 
-enum status input_open(struct input *in, const struct cli *cli, const char *path)
+static enum status open_either(struct input *in, const struct cli *cli, const char *path,
+                               bool partial)
 {
 	tn_error err = { 0 };
-	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from };
+	tn_open_options options = {
+		.limits.max_memory = cli->max_memory, .format = cli->from, .partial = partial,
+	};
 	if (cli->io > 0)
 		options.io = (tn_io)(cli->io - 1);
 	*in = (struct input){ 0 };
@@ -98,6 +101,16 @@ enum status input_open(struct input *in, const struct cli *cli, const char *path
 	}
 	watch(in, path);
 	return STATUS_YES;
+}
+
+enum status input_open(struct input *in, const struct cli *cli, const char *path)
+{
+	return open_either(in, cli, path, false);
+}
+
+enum status input_open_partial(struct input *in, const struct cli *cli, const char *path)
+{
+	return open_either(in, cli, path, true);
 }
 
 void input_close(struct input *in)

@@ -11,6 +11,8 @@ struct input {
 };
 /* STATUS_YES, or the status of a failure that has been printed. */
 enum status input_open(struct input *in, const struct cli *cli, const char *path);
+/* The same for a file that may not have arrived whole. */
+enum status input_open_partial(struct input *in, const struct cli *cli, const char *path);
 void        input_close(struct input *in);
 /* The index of the tensor of that name; a failure has been printed. */
 enum status input_find(const struct input *in, const struct cli *cli, const char *path,

@@ -199,11 +199,13 @@ static uint64_t required_end(const struct apr_reading *r)
 static void read_end(struct apr_reading *r)
 {
 	struct model *m = r->job->model;
-	uint64_t size = r->job->size, end = required_end(r);
+	uint64_t size = r->job->size, end = required_end(r), data_end = 0;
 	uint64_t last = max_u64(max_u64(r->metadata_end, r->index_end), min_u64(r->h.data_at, size));
 	for (uint64_t i = 0; i < m->n; i++)
-		if (m->tensors[i].stored != 0 && span_fits(m->tensors[i].offset, m->tensors[i].stored, size))
-			last = max_u64(last, m->tensors[i].offset + m->tensors[i].stored);
+		if (m->tensors[i].stored != 0 && add_u64(m->tensors[i].offset, m->tensors[i].stored, &data_end))
+			last = max_u64(last, data_end);
+	if (last > size)
+		return; /* more than padding is missing: the common laws say what */
 	if (last < min_u64(end, size))
 		model_region(m, TN_REGION_PADDING, last, min_u64(end, size) - last, "padding");
 	if (size < end) {
