@@ -15,7 +15,10 @@
 #endif
 #include <stdlib.h>
 
-enum { PIECE = 256 * 1024 }; /* stays in the cache of a core while it is hashed */
+enum {
+	PIECE = 256 * 1024, /* stays in the cache of a core while it is hashed */
+	THREADS_MAX = 256
+};
 
 void tn_digest_text(const tn_digest *digest, char out[2 * TN_DIGEST_LEN + 1])
 {
@@ -127,6 +130,8 @@ static void hash_all(struct hash_job *job)
 {
 	uint64_t next = 0;
 	unsigned threads = job->work->threads != 0 ? job->work->threads : sys_cpu_count();
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
 	if (threads > job->f->model.n)
 		threads = job->f->model.n > 1 ? (unsigned)job->f->model.n : 1;
 	bool caller = true;

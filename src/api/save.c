@@ -74,8 +74,10 @@ static tn_code add_path(struct save *s, struct inputs *in, const char *path)
 	struct sys_file *file = ARENA_NEW(&s->mem, 1, struct sys_file);
 	if (file == NULL)
 		return arena_err(&s->mem, s->err, "a path");
-	if (sys_file_open(file, path, TN_IO_PREAD, s->err) != TN_OK)
+	if (sys_file_open(file, path, TN_IO_PREAD, s->err) != TN_OK) {
+		err_prefix(s->err, "%s", ESC(tn_text(path)));
 		return s->err->code;
+	}
 	sys_file_close(file);
 	add_input(in, file);
 	return TN_OK;

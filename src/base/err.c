@@ -72,9 +72,18 @@ tn_code err_sys(tn_error *err, int sys, const char *what, const char *path)
 		return err->code;
 	if (strerror_r(sys, why, sizeof why) != 0)
 		snprintf(why, sizeof why, "system error %d", sys);
-	err_set(err, TN_E_IO, TN_NO_OFFSET, "%s %s: %s", what, ESC(tn_text(path)), why);
+	if (path == NULL)
+		err_set(err, TN_E_IO, TN_NO_OFFSET, "cannot %s: %s", what, why);
+	else
+		err_set(err, TN_E_IO, TN_NO_OFFSET, "%s %s: %s", what, ESC(tn_text(path)), why);
 	err->sys = sys;
 	return TN_E_IO;
+}
+
+const char *bytes_text(uint64_t n, char out[BYTES_TEXT])
+{
+	snprintf(out, BYTES_TEXT, "%llu byte%s", (unsigned long long)n, n == 1 ? "" : "s");
+	return out;
 }
 
 void err_clear(tn_error *err)

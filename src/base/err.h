@@ -12,12 +12,18 @@
 
 /* Records a failure unless err holds one already; returns the code that err then holds. */
 tn_code err_set(tn_error *err, tn_code code, uint64_t offset, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* An IO failure of the system call described by what ("open", "write"); sys is errno. */
+/* An IO failure of the system call described by what ("open", "write"); sys is errno. path is NULL where the
+ * caller of the library named the file itself: "cannot open: permission denied". */
 tn_code err_sys(tn_error *err, int sys, const char *what, const char *path);
 /* NOMEM, or LIMIT when the arena's budget said no: see arena_err in arena.h. */
 void    err_clear(tn_error *err);
 /* Puts "text: " in front of the message, as when a failure passes through a tensor's producer. */
 void    err_prefix(tn_error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* "1 byte", "12 bytes", for messages: err_set(err, code, off, "short by %s", N_BYTES(n)). */
+enum { BYTES_TEXT = 32 };
+const char *bytes_text(uint64_t n, char out[BYTES_TEXT]);
+#define N_BYTES(n) bytes_text((n), (char[BYTES_TEXT]){ 0 })
 
 /* Room for an escaped name of reasonable length in a message. */
 enum { ESCAPED = 96 };

@@ -25,13 +25,16 @@ static bool open_temp(struct outfile *o)
 	struct text name = { 0 };
 	text_fmt(&name, "%s.XXXXXX", o->path);
 	o->temp = name.p;
+	signals_hold();
 	int fd = mkstemp(o->temp);
+	if (fd >= 0)
+		signals_temp(o->temp);
+	signals_release();
 	if (fd < 0) {
 		free(o->temp);
 		o->temp = NULL;
 		return false;
 	}
-	signals_temp(o->temp);
 	o->to = fchmod(fd, mode_for(o->path)) == 0 ? fdopen(fd, "wb") : NULL;
 	if (o->to == NULL)
 		close(fd);

@@ -26,6 +26,20 @@ void signals_temp(const char *path)
 	temp_path = path;
 }
 
+static sigset_t before_hold;
+
+void signals_hold(void)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before_hold);
+}
+
+void signals_release(void)
+{
+	sigprocmask(SIG_SETMASK, &before_hold, NULL);
+}
+
 void clean_up(void)
 {
 	if (temp_path != NULL)

@@ -33,8 +33,8 @@ struct envelope {
 };
 
 void envelope_init(struct envelope *e, struct arena *mem, const struct model *m);
-/* A metadata node of the model whose type the target lacks. Its plain form (envelope_plain) must stand in
- * the target under the node's key: the value comes back only while that text is unchanged. */
+/* A metadata node of the model whose type the target lacks. Under the node's key must stand in the target its plain
+ * form (envelope_plain) or, where only the width is lacking, the number: the value comes back only while that is unchanged. */
 void envelope_value(struct envelope *e, const struct tn_meta *node);
 /* A metadata node of the model that the target has no place for: nothing stands there under its key. It comes back
  * unless the target then shows that key. */
@@ -56,8 +56,10 @@ tn_view envelope_plain(struct arena *a, const struct tn_meta *node);
 /* ---- Reading ---- */
 
 /* Applies the text to a model as its container shows it: restores metadata types and order, restores
- * dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT
- * fail. *applied is false when the text is no envelope at all (then nothing was changed). */
+ * dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native subtrees.
+ * Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT fail. The kinds of what is restored in
+ * extras and native, below the maps that they are, are whatever the text says: who uses them looks. *applied is false
+ * when the text is no envelope at all (then nothing was changed). */
 tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
                        tn_error *err);
 

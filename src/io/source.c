@@ -88,8 +88,10 @@ static void stream_range(const struct source *s, struct sink *out)
 static void stream_path(const struct source *s, struct sink *out)
 {
 	struct sys_file f;
-	if (sys_file_open(&f, s->path, TN_IO_PREAD, out->err) != TN_OK)
+	if (sys_file_open(&f, s->path, TN_IO_PREAD, out->err) != TN_OK) {
+		err_prefix(out->err, "%s", ESC(tn_text(s->path)));
 		return;
+	}
 	if (!span_fits(s->offset, s->len, f.size)) {
 		tn_view path = { (const uint8_t *)s->path, strlen(s->path) };
 		outside(s->offset, s->len, f.size, out->err);

@@ -4,12 +4,14 @@
  *   7                           uint of 64 bits, or int of 64 bits when negative
  *   0.5                         float of 64 bits, finite
  *   {"$u8":7} {"$i64":3}        an integer of another kind or width; "$uint", "$int" when the width is unknown
- *   {"$f32":0.1}                a float of 32 bits
+ *   {"$f32":0.1}                a float of 32 bits, the nearest
  *   {"$f64":"7ff8000000000001"} a float that JSON cannot spell, by its bits; likewise "$f32" in 16 digits (widened)
  *   {"$bytes":"00ff"}           a byte string, in hex
  *   {"$string":"ff"}            text that is no UTF-8, in hex
  *   [ ... ]                     an array
- *   { ... }                     a map; {"$map":{...}} when its first key begins with '$' */
+ *   { ... }                     a map; {"$map":{...}} when its first key begins with '$'
+ *
+ * A tagged value has no other member. */
 #ifndef IO_TYPED_JSON_H
 #define IO_TYPED_JSON_H
 

@@ -42,10 +42,9 @@ static const char *kind_of(mode_t mode)
 	return "is a device";
 }
 
-static tn_code refuse(mode_t mode, const char *path, tn_error *err)
+static tn_code refuse(mode_t mode, tn_error *err)
 {
-	tn_view text = { (const uint8_t *)path, strlen(path) };
-	return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%s: %s, not a file", ESC(text), kind_of(mode));
+	return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%s, not a file", kind_of(mode));
 }
 
 /* A socket cannot be opened at all: the system's words for it ("no such device or address") mislead. */
@@ -53,8 +52,8 @@ static tn_code open_failed(int sys, const char *path, tn_error *err)
 {
 	struct stat st;
 	if (sys == ENXIO && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return refuse(st.st_mode, path, err);
-	return err_sys(err, sys, "open", path);
+		return refuse(st.st_mode, err);
+	return err_sys(err, sys, "open", NULL);
 }
 
 static int open_retry(const char *path, int flags)
@@ -120,9 +119,9 @@ static tn_code set_up(struct sys_file *f, const char *path, tn_io io, tn_error *
 {
 	struct stat st;
 	if (fstat(f->fd, &st) != 0)
-		return err_sys(err, errno, "stat", path);
+		return err_sys(err, errno, "stat", NULL);
 	if (!S_ISREG(st.st_mode))
-		return refuse(st.st_mode, path, err);
+		return refuse(st.st_mode, err);
 	f->size = (uint64_t)st.st_size;
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
@@ -130,7 +129,7 @@ static tn_code set_up(struct sys_file *f, const char *path, tn_io io, tn_error *
 		f->direct_fd = open_direct(f, path);
 	bool map = io == TN_IO_MMAP || (io == TN_IO_AUTO && !far_away(f->fd));
 	if (map && f->size != 0 && !map_whole(f) && io == TN_IO_MMAP)
-		return err_sys(err, errno, "map", path);
+		return err_sys(err, errno, "map", NULL);
 	return TN_OK;
 }
 
@@ -216,7 +215,7 @@ tn_code sys_file_read(const struct sys_file *f, uint64_t off, void *buf, size_t 
 	while (done < n) {
 		ssize_t got = read_at(f->fd, to + done, n - done, off + done);
 		if (got < 0)
-			return err_sys(err, errno, "read", "file");
+			return err_sys(err, errno, "read", NULL);
 		if (got == 0)
 			return ended(off + done, err);
 		done += (size_t)got;

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -150,6 +151,26 @@ static tn_code check_space(int fd, uint64_t size, uint64_t reclaimed, const char
 
 /* Creates a file beside the target that nobody else has; fd and temp are set then. An existing target's
  * permissions bound the new file's from the start, so that a secret is never readable while it is written. */
+/* A signal between the creation of a file and its enlisting would leave it behind: it waits until both are
+ * done. */
+static void create_enlisted(struct sys_out *o, char *temp, char *suffix, mode_t mode)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	for (int i = 0; i < TEMP_TRIES && o->fd < 0; i++) {
+		snprintf(suffix, TEMP_ROOM, ".%ld-%d.tmp", (long)getpid(), i);
+		o->fd = open_retry(temp, O_CREAT | O_EXCL, mode);
+		if (o->fd < 0 && errno != EEXIST)
+			break;
+	}
+	int sys = errno;
+	if (o->fd >= 0)
+		temp_enlist(o, temp);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = sys;
+}
+
 static tn_code create_temp(struct sys_out *o, mode_t mode, tn_error *err)
 {
 	size_t folder = folder_len(o->target), base = strlen(o->target + folder), cap;
@@ -163,18 +184,12 @@ static tn_code create_temp(struct sys_out *o, mode_t mode, tn_error *err)
 	if (temp == NULL)
 		return no_memory(err);
 	memcpy(temp, o->target, folder + base);
-	for (int i = 0; i < TEMP_TRIES && o->fd < 0; i++) {
-		snprintf(temp + folder + base, TEMP_ROOM, ".%ld-%d.tmp", (long)getpid(), i);
-		o->fd = open_retry(temp, O_CREAT | O_EXCL, mode);
-		if (o->fd < 0 && errno != EEXIST)
-			break;
-	}
+	create_enlisted(o, temp, temp + folder + base, mode);
 	if (o->fd < 0) {
 		int sys = errno;
 		mem_free(temp);
 		return err_sys(err, sys, "create", o->target);
 	}
-	temp_enlist(o, temp);
 	return TN_OK;
 }
 

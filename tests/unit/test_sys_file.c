@@ -49,7 +49,7 @@ static void is_refused(const char *path, const char *words)
 		assert_int_equal(sys_file_open(&f, path, ways[i], &err), TN_E_USAGE);
 		assert_int_equal(f.fd, -1);
 		assert_non_null(strstr(err.msg, words));
-		assert_non_null(strstr(err.msg, path));
+	assert_non_null(strstr(err.msg, "not a file"));
 	}
 }
 
@@ -82,7 +82,7 @@ static void missing(void **state)
 	err_clear(&err);
 	assert_int_equal(sys_file_open(&f, "nowhere", TN_IO_AUTO, &err), TN_E_IO);
 	assert_int_equal(err.sys, ENOENT);
-	assert_non_null(strstr(err.msg, "open nowhere"));
+	assert_non_null(strstr(err.msg, "cannot open"));
 	sys_file_close(&f); /* a closed one may be closed again */
 	assert_int_equal(f.fd, -1);
 }
