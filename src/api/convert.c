@@ -50,10 +50,7 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
 			return err_set(err, TN_E_TRUNCATED, TN_NO_OFFSET, "tensor '%s' has not arrived whole",
 			               ESC(f->model.tensors[i].name));
 		t[n] = f->model.tensors[i];
-		s[n++] = (struct source){
-			.kind = SOURCE_RANGE, .len = f->model.tensors[i].nbytes, .from = reader_of(f, &f->model.tensors[i]),
-			.offset = f->model.tensors[i].offset,
-		};
+		s[n++] = source_of(f, &f->model.tensors[i]);
 	}
 	m->tensors = t;
 	m->n = n;

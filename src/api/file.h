@@ -21,4 +21,12 @@ static inline const struct reader *reader_of(const struct tn_file *f, const stru
 	return &f->parts[t->part].reader;
 }
 
+/* The bytes of one of the file's own tensors, for a plan. */
+static inline struct source source_of(const tn_file *f, const struct tensor *t)
+{
+	return (struct source){
+		.kind = SOURCE_RANGE, .len = t->nbytes, .from = reader_of(f, t), .offset = t->offset,
+	};
+}
+
 #endif

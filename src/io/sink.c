@@ -155,6 +155,15 @@ void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n)
 	copy_buffered(s, from, off + done, n - done);
 }
 
+void sink_copy_known(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n, uint32_t crc)
+{
+	bool tap = s->crc_on;
+	s->crc_on = false;
+	sink_copy(s, from, off, n);
+	s->crc_on = tap;
+	s->crc = crc32_concat(s->crc, crc, n);
+}
+
 void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n)
 {
 	sink_flush(s);

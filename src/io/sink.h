@@ -33,6 +33,8 @@ void sink_write(struct sink *s, const void *p, size_t n);
 void sink_zero(struct sink *s, uint64_t n);
 /* n bytes of an open file from off: inside the kernel when no tap is on and it can, else through the buffer. */
 void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n);
+/* The same for bytes whose CRC-32 is known: a CRC tap takes it and does not stand in the kernel's way. */
+void sink_copy_known(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n, uint32_t crc);
 /* Overwrites bytes that were written before; never extends. */
 void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n);
 /* Hands the buffer to the system. */

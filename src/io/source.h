@@ -22,6 +22,8 @@ struct source {
 	tn_view              memory;  /* MEMORY */
 	const struct reader *from;    /* RANGE: of a file that is open */
 	uint64_t             offset;  /* RANGE, PATH */
+	bool                 crc_known; /* RANGE: the CRC-32 of its bytes is crc, so that they need not be looked at */
+	uint32_t             crc;
 	const char          *path;    /* PATH */
 	tn_produce_fn        produce; /* CALLBACK */
 	void                *ctx;
