@@ -45,9 +45,13 @@ endfunction()
 
 tenon_find(CBOR    libcbor    cbor.h       cbor)
 tenon_find(DEFLATE libdeflate libdeflate.h deflate)
+tenon_find(LZ4     liblz4     lz4.h        lz4)
+tenon_find(ZSTD    libzstd    zstd.h       zstd)
 tenon_find(YYJSON  yyjson     yyjson.h     yyjson)
 tenon_link_installed(${CBOR_LIBRARY})
 tenon_link_installed(${DEFLATE_LIBRARY})
+tenon_link_installed(${LZ4_LIBRARY})
+tenon_link_installed(${ZSTD_LIBRARY})
 
 string(FIND "${YYJSON_LIBRARY}" "${tenon_deps_root}/" at)
 if(at EQUAL 0)

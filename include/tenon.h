@@ -306,7 +306,7 @@ TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
 TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
 
 /* The tensor's bytes in place, without a copy, valid until tn_close. UNSUPPORTED where they are
- * stored encoded, where the file is not mapped, and for multi-byte elements on a big-endian host:
+ * stored encoded (compressed), where the file is not mapped, and for multi-byte elements on a big-endian host:
  * use tn_read then. The start has the alignment that the format gave it, at worst 1. */
 TN_API TN_CHECK tn_code tn_bytes(const tn_file *file, size_t i, tn_view *out, tn_error *err);
 /* Reads len bytes of tensor i from byte offset of its logical bytes into buf; decodes where needed.
@@ -393,6 +393,12 @@ TN_API void      tn_map_free(tn_map *map);
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
+typedef enum tn_compress {
+	TN_COMPRESS_NONE,
+	TN_COMPRESS_LZ4,  /* blocks of 64 KiB, each by itself: tn_read of any range decodes what it touches */
+	TN_COMPRESS_ZSTD
+} tn_compress;
+
 /* How to write, common to saving a tn_writer and converting a tn_file. */
 typedef struct tn_write_options {
 	bool     allow_loss;   /* leave out what the target cannot hold, report it as a warning */
@@ -403,6 +409,8 @@ typedef struct tn_write_options {
 	bool     no_sync;      /* do not wait for the disk; the file still appears whole or not at all */
 	bool     exact_path;   /* do not add the format's extension to a path without one */
 	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
+	tn_compress compress;  /* apr only: USAGE elsewhere. Tensors that do not shrink stay as they are, and so do
+	                          deferred ones. Sources are read twice: sizes stand before the data */
 	uint64_t max_memory;   /* for plan and index [1 GiB] */
 	tn_work  work;
 } tn_write_options;
@@ -464,7 +472,8 @@ TN_API TN_CHECK tn_code tn_put_null  (tn_writer *writer, tn_meta *container, tn_
 TN_API TN_CHECK tn_code tn_put_map   (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_array (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 
-/* The exact size of the file that a save would write. Nothing is written, no source is read. */
+/* The exact size of the file that a save would write. Nothing is written, and no source is read unless it is to be
+ * compressed. */
 TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
 /* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
  * target's permissions; on any failure the target stays as it was and nothing is left. A target that

@@ -3,6 +3,7 @@
 #define API_FILE_H
 
 #include "api/part.h"
+#include "io/tensor_read.h"
 
 struct tn_file {
 	struct arena         mem;       /* what belongs to no single part: the name index, restored values */
@@ -25,7 +26,8 @@ static inline const struct reader *reader_of(const struct tn_file *f, const stru
 static inline struct source source_of(const tn_file *f, const struct tensor *t)
 {
 	return (struct source){
-		.kind = SOURCE_RANGE, .len = t->nbytes, .from = reader_of(f, t), .offset = t->offset,
+		.kind = tensor_is_plain(t) ? SOURCE_RANGE : SOURCE_TENSOR, .len = t->nbytes,
+		.from = reader_of(f, t), .offset = t->offset, .tensor = t,
 	};
 }
 

@@ -110,6 +110,8 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 		code = choose_format(p, head, opt, err);
 	if (code == TN_OK)
 		code = parse(p, head, opt, &job, err);
+	if (code == TN_OK && job.image.ptr != NULL)
+		p->reader = (struct reader){ .map = job.image, .size = job.image.len };
 	if (code == TN_OK)
 		code = model_check(&p->model, p->format->name, p->reader.size, &job.check, &p->mem, &names, err);
 	if (code == TN_OK && p->report.failed)

@@ -166,7 +166,7 @@ static bool same_layout(const struct stamping *st, const struct save *s)
 		if (span->kind != SPAN_TENSOR)
 			continue;
 		const struct tensor *t = &m->tensors[span->tensor];
-		if (span->len != t->stored || span->off - head != t->offset - m->data_at)
+		if (!tensor_is_plain(t) || span->len != t->stored || span->off - head != t->offset - m->data_at)
 			return false;
 	}
 	return true;

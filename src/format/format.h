@@ -17,6 +17,7 @@ struct parse_job {
 	struct tn_report *report; /* what is tolerated */
 	uint64_t         need;    /* out: with TRUNCATED, how many first bytes parse wants; 0: no more would help */
 	struct check_limits check; /* out: the common checks' limits, the format's own filled in */
+	tn_view          image;   /* out: the file is but a wrapper of these bytes, and the model is of them; else empty */
 	tn_error        *err;
 };
 
@@ -43,6 +44,8 @@ struct plan_job {
 	bool                converted;    /* the model was read from another format, or has been: an envelope says so */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
 	uint64_t            align;        /* 0: the format's own */
+	tn_compress         compress;     /* NONE, or of a format with CAP_BLOCKS */
+	const struct packing *packed;     /* [model->n] what compression makes of each tensor; NULL: not known yet */
 	struct arena       *mem;
 	struct plan        *plan;
 	struct tn_report   *report;       /* losses: code TN_E_LOSSY, severity TN_ERROR, or TN_WARNING when allowed */
@@ -56,6 +59,7 @@ enum {
 	CAP_META_STRINGS = 1, /* string metadata */
 	CAP_META_TREE    = 2, /* typed, nested metadata */
 	CAP_DIGEST       = 4, /* carries checksums of its data */
+	CAP_BLOCKS       = 8, /* holds tensors compressed in blocks */
 };
 
 struct format {

@@ -7,7 +7,10 @@
 #include "model/meta.h"
 #include "model/report.h"
 
-enum encoding { ENC_RAW };
+enum encoding {
+	ENC_RAW,
+	ENC_BLOCKS /* io/blocks.h */
+};
 
 struct tensor {
 	tn_view         name;

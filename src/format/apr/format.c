@@ -41,7 +41,7 @@ const struct tn_meta *apr_native(const struct model *m, const char *key)
 const struct format format_apr = {
 	.name = "apr",
 	.exts = "apr",
-	.caps = CAP_META_STRINGS | CAP_META_TREE | CAP_DIGEST,
+	.caps = CAP_META_STRINGS | CAP_META_TREE | CAP_DIGEST | CAP_BLOCKS,
 	.envelope_key = APR_ENVELOPE_KEY,
 	.probe = probe,
 	.parse = apr_parse,

@@ -25,6 +25,8 @@
 
 #define APR_MAGIC "APR\0"
 #define APR_ENVELOPE_KEY "tenon" /* a custom key; its value is a string */
+/* A custom key that tells of compressed tensors: { version: 1, codec: "lz4" or "zstd", block_size: 65536 }. */
+#define APR_COMPRESSION_KEY "tenon.compression"
 
 enum {
 	APR_HEADER      = 64,
@@ -37,6 +39,7 @@ enum {
 	APR_ENTRY       = 20,      /* bytes of the shortest entry */
 	APR_NAME_MAX    = 256,
 	APR_RANK_MAX    = 8,
+	APR_PACKED      = 0x40,    /* added to the dtype code of a compressed tensor: no reader but ours takes it */
 	APR_NESTING     = 127,     /* containers inside each other, the root included */
 	APR_METADATA_MAX = 16 << 20
 };

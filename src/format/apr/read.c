@@ -86,13 +86,16 @@ static bool keep_header(struct apr_reading *r)
 	const struct apr_header *h = &r->h;
 	static const uint8_t zeros[APR_RESERVED];
 	struct arena *mem = r->job->mem;
+	unsigned flags = h->flags;
+	if (r->odd & (APR_ODD_BLOCKS | APR_ODD_IMAGE))
+		flags &= ~(unsigned)(APR_LZ4 | APR_ZSTD); /* a way of storing, not a part of the model */
 	bool version = h->major != APR_MAJOR || h->minor != APR_MINOR, reserved = memcmp(h->reserved, zeros, APR_RESERVED) != 0;
-	if (h->flags == APR_ROW_MAJOR && !version && !reserved)
+	if (flags == APR_ROW_MAJOR && !version && !reserved)
 		return true;
 	struct tn_meta *own = apr_reading_native(r);
 	bool ok = own != NULL;
-	if (ok && h->flags != APR_ROW_MAJOR)
-		ok = meta_add_uint(mem, own, VIEW(APR_NATIVE_FLAGS), h->flags, 16) != NULL;
+	if (ok && flags != APR_ROW_MAJOR)
+		ok = meta_add_uint(mem, own, VIEW(APR_NATIVE_FLAGS), flags, 16) != NULL;
 	if (ok && version)
 		ok = meta_add_uint(mem, own, VIEW(APR_NATIVE_VERSION), (uint64_t)h->major << 8 | h->minor, 16) != NULL;
 	if (ok && reserved)
@@ -123,9 +126,8 @@ static bool read_header(struct apr_reading *r)
 	if (memcmp(job->file.ptr, APR_MAGIC, 4) != 0)
 		return apr_fail(r, TN_E_FORMAT, 0, "starts with '%s', not with 'APR\\x00'", ESC(((tn_view){ job->file.ptr, 4 })));
 	take_header(job->file.ptr, &r->h);
-	if (!check_crc(r) || !check_flags(r) || !keep_header(r))
+	if (!check_crc(r) || !check_flags(r))
 		return false;
-	tell_header(r);
 	job->model->version = arena_printf(job->mem, "%u.%u", r->h.major, r->h.minor);
 	return job->model->version != NULL || apr_no_memory(r, "apr: header");
 }
@@ -242,7 +244,7 @@ static void fill_regions(struct apr_reading *r)
 static bool name_dialect(struct apr_reading *r)
 {
 	static const struct { unsigned bit; const char *name; } words[] = {
-		{ APR_ODD_GGML, "realizar" }, { APR_ODD_NULLS, "explicit nulls" }, { APR_ODD_CODES, "old dtype codes" },
+		{ APR_ODD_IMAGE, "realizar, compressed" }, { APR_ODD_BLOCKS, "compressed blocks" }, { APR_ODD_GGML, "realizar" }, { APR_ODD_NULLS, "explicit nulls" }, { APR_ODD_CODES, "old dtype codes" },
 		{ APR_ODD_METADATA, "no metadata" }, { APR_ODD_FOOTER, "no footer" }, { APR_ODD_RAW, "compression flag without compression" },
 	};
 	const char *text = "";
@@ -261,6 +263,9 @@ static void tell_odd(struct apr_reading *r)
 	if (r->odd & APR_ODD_CODES)
 		apr_tell(r, TN_NOTE, TN_OK, TN_NO_OFFSET, "the old dtype codes 8 and 9: %llu of %llu tensors",
 		         (unsigned long long)r->n_old_codes, (unsigned long long)r->job->model->n);
+	if (r->odd & APR_ODD_IMAGE)
+		apr_tell(r, TN_NOTE, TN_OK, TN_NO_OFFSET, "the file is compressed as a whole: offsets are those after decompression, "
+		         "which takes %llu bytes", (unsigned long long)r->job->image.len);
 	if (r->odd & APR_ODD_RAW)
 		apr_tell(r, TN_NOTE, TN_OK, 6, "the flags say that the data is compressed, and it is not");
 }
@@ -286,11 +291,51 @@ static bool read_sections(struct apr_reading *r)
 	if (!check_sections(r) || !job_has(job, first_wanted(r), "apr: index"))
 		return false;
 	tn_view text = { job->file.ptr + (r->h.metadata_len != 0 ? r->h.metadata_at : 0), r->h.metadata_len };
-	if (!apr_read_metadata(r, text) || !apr_read_index(r))
+	if (!apr_read_metadata(r, text))
+		return false;
+	r->has_metadata = true;
+	if (!apr_read_index(r))
 		return false;
 	if (!model_sort_by_data(job->mem, job->model->tensors, job->model->n))
 		return apr_no_memory(r, "apr: order of tensors");
 	return check_apart(r);
+}
+
+/* What is read stays in the model; the way in which it was stored does not. */
+static bool finish(struct apr_reading *r)
+{
+	if (r->n_packed != 0)
+		r->odd |= APR_ODD_BLOCKS;
+	else if ((r->h.flags & (APR_LZ4 | APR_ZSTD)) != 0 && (r->odd & APR_ODD_IMAGE) == 0)
+		r->odd |= APR_ODD_RAW;
+	if (r->n_packed != 0)
+		meta_remove(r->job->model->metadata, VIEW(APR_COMPRESSION_KEY));
+	fill_regions(r);
+	tell_header(r);
+	read_end(r);
+	tell_odd(r);
+	return keep_header(r) && name_dialect(r);
+}
+
+/* Where a flag says compressed and there is no metadata to be read, the file may be compressed as a whole. */
+static bool read_file(struct apr_reading *r)
+{
+	struct parse_job *job = r->job;
+	if (read_sections(r))
+		return true;
+	if ((r->h.flags & (APR_LZ4 | APR_ZSTD)) == 0 || r->has_metadata || job->need != 0 || job->err->code == TN_E_NOMEM)
+		return false;
+	tn_error why = *job->err;
+	err_clear(job->err);
+	if (!apr_read_image(r)) {
+		if (job->err->code == TN_OK)
+			apr_fail(r, why.code, why.offset, "the metadata cannot be read, nor is the file compressed as a whole (%s)",
+			         why.msg);
+		return false;
+	}
+	job->file = job->image;
+	job->size = job->image.len;
+	return read_sections(r);
 }
 
 tn_code apr_parse(struct parse_job *job)
@@ -298,12 +343,7 @@ tn_code apr_parse(struct parse_job *job)
 	struct apr_reading r = { .job = job };
 	job->check.max_tensors = limit_or(job->limits->max_tensors, UINT64_MAX);
 	job->check.max_tensor_bytes = limit_or(job->limits->max_tensor_bytes, UINT64_MAX);
-	if (!read_header(&r) || !read_sections(&r))
-		return job->err->code;
-	if (r.h.flags & (APR_LZ4 | APR_ZSTD))
-		r.odd |= APR_ODD_RAW;
-	fill_regions(&r);
-	read_end(&r);
-	tell_odd(&r);
-	return name_dialect(&r) ? TN_OK : job->err->code;
+	if (read_header(&r) && read_file(&r))
+		finish(&r);
+	return job->err->code;
 }

@@ -11,7 +11,9 @@ enum apr_odd {
 	APR_ODD_GGML      = 4,  /* ggml's codes: realizar's converter */
 	APR_ODD_METADATA  = 8,  /* none at all */
 	APR_ODD_FOOTER    = 16, /* none */
-	APR_ODD_RAW       = 32  /* a flag says compressed, the data is not */
+	APR_ODD_RAW       = 32, /* a flag says compressed, the data is not */
+	APR_ODD_BLOCKS    = 64, /* tensors in blocks: ours */
+	APR_ODD_IMAGE     = 128 /* all behind the header compressed in one piece: realizar's reader */
 };
 
 struct apr_reading {
@@ -19,7 +21,8 @@ struct apr_reading {
 	struct apr_header h;
 	uint64_t          metadata_end, index_end; /* 64 and 0 where there is none */
 	unsigned          odd;
-	uint64_t          n_ggml, n_old_codes;
+	bool              has_metadata;
+	uint64_t          n_ggml, n_old_codes, n_packed;
 };
 
 /* Records a failure at offset; returns false. */
@@ -30,6 +33,9 @@ void apr_tell(struct apr_reading *r, tn_severity severity, tn_code code, uint64_
 	PRINTF_LIKE(5, 6);
 /* The native subtree; NULL when memory is out. */
 struct tn_meta *apr_reading_native(struct apr_reading *r);
+
+/* The file that a compressed one is a wrapper of, in job->image; false when it is none. */
+bool apr_read_image(struct apr_reading *r);
 
 bool apr_read_metadata(struct apr_reading *r, tn_view text);
 /* Reads the index, sets index_end. */

@@ -25,8 +25,26 @@ static bool wrong_size(struct apr_reading *r, const struct tensor *t, uint64_t a
 	                (unsigned long long)t->stored, VIEW_ARG(t->dtype_text), (unsigned long long)bytes);
 }
 
+/* A tensor of ours that is stored in blocks: what its shape takes must be covered by a table of the file. */
+static bool read_packed(struct apr_reading *r, struct tensor *t, const struct apr_dtype *is, uint64_t at)
+{
+	tn_error why = { .code = TN_OK };
+	t->dtype = is->dtype;
+	t->dtype_text = tn_text(is->text);
+	t->enc = ENC_BLOCKS;
+	r->n_packed++;
+	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &t->nbytes, &why) != TN_OK)
+		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %s", ESC(t->name), why.msg);
+	return blocks_fit(t->nbytes, t->stored) ||
+	       apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %llu bytes cannot hold the block table of %llu", ESC(t->name),
+	                (unsigned long long)t->stored, (unsigned long long)t->nbytes);
+}
+
 static bool read_dtype(struct apr_reading *r, struct tensor *t, uint8_t code, uint64_t at)
 {
+	if ((r->h.flags & (APR_LZ4 | APR_ZSTD)) != 0 && (code & APR_PACKED) != 0 &&
+	    apr_dtype_coded(code ^ APR_PACKED) != NULL)
+		return read_packed(r, t, apr_dtype_coded(code ^ APR_PACKED), at);
 	const struct apr_dtype *own = apr_dtype_coded(code), *ggml = apr_dtype_ggml(code);
 	const struct apr_dtype *is = own;
 	if (ggml != NULL && (own == NULL || !apr_dtype_fits(own->dtype, t->rank, t->shape, t->stored)) &&

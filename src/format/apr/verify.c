@@ -69,9 +69,37 @@ static tn_code verify_padding(struct verify_job *job)
 	return TN_OK;
 }
 
+/* Every block of every compressed tensor; what does not decode is told and passed over. */
+static tn_code verify_blocks(struct verify_job *job)
+{
+	enum { BLOCKS = 64 * BLOCK_SIZE };
+	const struct model *m = job->model;
+	uint8_t *piece = NULL;
+	for (uint64_t i = 0; i < m->n; i++) {
+		const struct tensor *t = &m->tensors[i];
+		tn_error why = { .code = TN_OK, .offset = TN_NO_OFFSET };
+		if (t->enc != ENC_BLOCKS)
+			continue;
+		if (piece == NULL && (piece = arena_raw(job->mem, BLOCKS, 1)) == NULL)
+			return arena_err(job->mem, job->err, "apr: buffer");
+		blocks_check(job->file, t, &why);
+		for (uint64_t at = 0, n; at < t->nbytes && why.code == TN_OK; at += n) {
+			n = min_u64(BLOCKS, t->nbytes - at);
+			blocks_read(job->file, t, at, piece, (size_t)n, &why);
+		}
+		if (why.code == TN_E_NOMEM || why.code == TN_E_IO)
+			return err_set(job->err, why.code, why.offset, "%s", why.msg);
+		if (why.code != TN_OK)
+			report_add(job->report, TN_ERROR, why.code, why.offset, t->name, "apr: %s", why.msg);
+	}
+	return TN_OK;
+}
+
 tn_code apr_verify(struct verify_job *job)
 {
 	if (!job->deep)
 		return TN_OK;
+	if (verify_blocks(job) != TN_OK)
+		return job->err->code;
 	return verify_padding(job) == TN_OK ? verify_footer(job) : job->err->code;
 }

@@ -50,6 +50,23 @@ static bool check_size(struct apr_writing *w, const struct tensor *t)
 	return false;
 }
 
+/* Rows that are padded have no size that a reader could tell from the shape: they stay as they are. */
+static void pack(struct apr_writing *w, struct apr_placed *p)
+{
+	tn_error ignored = { .code = TN_OK };
+	uint64_t bytes;
+	if (w->job->packed == NULL || w->job->packed[p->i].lengths == NULL)
+		return;
+	if (dtype_bytes(apr_dtype_coded(p->code)->dtype, BLOCK_FLAT, p->rank, p->shape, &bytes, &ignored) != TN_OK ||
+	    bytes != p->t->nbytes)
+		return;
+	p->packing = &w->job->packed[p->i];
+	p->code |= APR_PACKED;
+	w->n_packed++;
+}
+
+static uint64_t stored(const struct apr_placed *p) { return p->packing != NULL ? p->packing->stored : p->t->nbytes; }
+
 static void place(struct apr_writing *w, uint64_t i, tn_dtype as, uint32_t rank, const uint64_t *shape)
 {
 	w->tensors[w->n++] = (struct apr_placed){
@@ -57,6 +74,7 @@ static void place(struct apr_writing *w, uint64_t i, tn_dtype as, uint32_t rank,
 	};
 	if (w->job->model->tensors[i].extras != NULL)
 		envelope_tensor(&w->env, i, ENV_EXTRAS);
+	pack(w, &w->tensors[w->n - 1]);
 }
 
 /* Its bytes as u8, what they are in the envelope. */
@@ -132,12 +150,11 @@ static bool place_all(struct apr_writing *w)
 	for (uint64_t k = 0; k < w->n; k++) {
 		struct apr_placed *p = &w->tensors[k];
 		p->offset = at;
-		if (!add_u64(at, p->t->nbytes, &at) || !align_up(at, APR_ALIGN, &at)) {
+		if (!add_u64(at, stored(p), &at) || !align_up(at, APR_ALIGN, &at)) {
 			err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET, "apr: tensor '%s': offsets overflow 64 bits", ESC(p->t->name));
 			return false;
 		}
 	}
-	w->data_len = at;
 	return true;
 }
 
@@ -146,7 +163,7 @@ static int by_place(const void *a, const void *b)
 	const struct apr_placed *const *x = a, *const *y = b;
 	if ((*x)->offset != (*y)->offset)
 		return (*x)->offset < (*y)->offset ? -1 : 1;
-	uint64_t m = (*x)->t->nbytes, n = (*y)->t->nbytes;
+	uint64_t m = stored(*x), n = stored(*y);
 	return m != n ? (m < n ? -1 : 1) : by_name(a, b);
 }
 
@@ -195,7 +212,7 @@ static void put_entry(struct buf *out, const struct apr_placed *p)
 	for (uint32_t d = 0; d < p->rank; d++)
 		put_u64(out, p->shape[d]);
 	put_u64(out, p->offset);
-	put_u64(out, p->t->nbytes);
+	put_u64(out, stored(p));
 }
 
 static void pad(struct buf *out) { buf_fill(out, 0, (size_t)pad_to(out->len, APR_ALIGN)); }
@@ -228,6 +245,10 @@ static bool print_head(struct apr_writing *w, struct buf *out)
 		return false;
 	}
 	restore_header(job->model, &h);
+	if (w->n_packed != 0) {
+		h.flags &= (uint16_t)~(APR_LZ4 | APR_ZSTD);
+		h.flags |= job->compress == TN_COMPRESS_LZ4 ? APR_LZ4 : APR_ZSTD;
+	}
 	buf_fill(out, 0, APR_HEADER);
 	if (apr_print_metadata(w, out) != TN_OK)
 		return false;
@@ -258,12 +279,24 @@ static void note_align(const struct plan_job *job)
 		           APR_ALIGN);
 }
 
+static void note_packing(const struct apr_writing *w)
+{
+	if (w->job->packed == NULL)
+		return;
+	report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+	           "apr: %llu of %llu tensors are compressed; only this program reads these, all others say that their dtype "
+	           "is invalid", (unsigned long long)w->n_packed, (unsigned long long)w->n);
+}
+
 static tn_code list_spans(struct apr_writing *w, tn_view head)
 {
 	struct plan *plan = w->job->plan;
 	plan_bytes(plan, head);
 	for (uint64_t k = 0; k < w->n; k++) {
-		plan_tensor(plan, w->tensors[k].i, w->tensors[k].t->nbytes);
+		if (w->tensors[k].packing != NULL)
+			plan_blocks(plan, w->tensors[k].i, w->tensors[k].packing);
+		else
+			plan_tensor(plan, w->tensors[k].i, w->tensors[k].t->nbytes);
 		plan_align(plan, APR_ALIGN);
 	}
 	plan_crc(plan);
@@ -278,6 +311,7 @@ tn_code apr_plan(struct plan_job *job)
 	if (!choose_all(&w) || !place_all(&w) || !keep_order(&w))
 		return job->err->code;
 	note_align(job);
+	note_packing(&w);
 	buf_init(&b, job->mem->budget);
 	if (!print_head(&w, &b)) {
 		buf_fini(&b);

@@ -13,6 +13,7 @@ struct apr_placed {
 	uint32_t             rank;   /* as it stands in the index */
 	const uint64_t      *shape;
 	uint64_t             offset; /* in the data */
+	const struct packing *packing; /* NULL: stored as it is */
 };
 
 struct apr_writing {
@@ -21,7 +22,7 @@ struct apr_writing {
 	struct apr_placed  *tensors; /* in the order of their data */
 	struct apr_placed **index;   /* by name */
 	uint64_t            n;
-	uint64_t            data_len;
+	uint64_t            n_packed;
 };
 
 /* Prints the metadata, the envelope among it. Comes last: what else needs the envelope must have said so. */

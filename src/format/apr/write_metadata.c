@@ -73,7 +73,8 @@ static void collect_nulls(struct metadata *m)
 static tn_code collect_all(struct metadata *m)
 {
 	const struct tn_meta *root = m->w->job->model->metadata;
-	m->custom = arena_raw(m->w->job->mem, tn_meta_count(root) + 1, sizeof *m->custom); /* one for the envelope */
+	enum { OWN = 2 }; /* the envelope, and a word on compression */
+	m->custom = arena_raw(m->w->job->mem, tn_meta_count(root) + OWN, sizeof *m->custom);
 	if (m->custom == NULL)
 		return no_memory(m);
 	for (const struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next)
@@ -139,13 +140,13 @@ static void collect_values(struct metadata *m)
 			envelope_value(&m->w->env, m->custom[i]);
 }
 
-/* A key of people's own under the envelope's name has to give way. */
-static void drop_taken_key(struct metadata *m)
+/* A key of people's own under a name of ours has to give way. */
+static void drop_taken_key(struct metadata *m, const char *key)
 {
 	for (uint64_t i = 0; i < m->n; i++) {
-		if (!view_is(m->custom[i]->key, APR_ENVELOPE_KEY))
+		if (!view_is(m->custom[i]->key, key))
 			continue;
-		job_lossy(m->w->job, NO_TENSOR, "apr: the metadata has a '" APR_ENVELOPE_KEY "' of its own, where the envelope would stand");
+		job_lossy(m->w->job, NO_TENSOR, "apr: the metadata has a '%s' of its own, which this file needs", key);
 		for (m->n--; i < m->n; i++)
 			m->custom[i] = m->custom[i + 1];
 		return;
@@ -162,11 +163,31 @@ static tn_code add_envelope(struct metadata *m)
 		envelope_report_lost(env, "apr", job->allow_loss ? TN_WARNING : TN_ERROR, job->report);
 		return env->failed ? no_memory(m) : TN_OK;
 	}
-	drop_taken_key(m);
+	drop_taken_key(m, APR_ENVELOPE_KEY);
 	m->envelope = (struct tn_meta){ .type = TN_META_STRING, .key = VIEW(APR_ENVELOPE_KEY) };
 	if (envelope_print(env, &m->envelope.as.s, job->err) != TN_OK)
 		return job->err->code;
 	m->custom[m->n++] = &m->envelope;
+	return TN_OK;
+}
+
+/* ---- Compression ---- */
+
+static tn_code add_compression(struct metadata *m)
+{
+	enum { VERSION = 1 };
+	struct arena *mem = m->w->job->mem;
+	if (m->w->n_packed == 0)
+		return TN_OK;
+	tn_view codec = m->w->job->compress == TN_COMPRESS_LZ4 ? VIEW("lz4") : VIEW("zstd");
+	struct tn_meta *map = meta_new(mem, TN_META_MAP);
+	if (map == NULL || meta_add_uint(mem, map, VIEW("version"), VERSION, 64) == NULL ||
+	    meta_add_string(mem, map, VIEW("codec"), codec) == NULL ||
+	    meta_add_uint(mem, map, VIEW("block_size"), BLOCK_SIZE, 64) == NULL)
+		return no_memory(m);
+	drop_taken_key(m, APR_COMPRESSION_KEY);
+	map->key = VIEW(APR_COMPRESSION_KEY);
+	m->custom[m->n++] = map;
 	return TN_OK;
 }
 
@@ -207,7 +228,7 @@ tn_code apr_print_metadata(struct apr_writing *w, struct buf *out)
 	/* a model made for APR knows that its keys are sorted: for the order alone it gets no envelope */
 	bool worth = w->job->converted || !envelope_empty(&w->env);
 	w->env.keep_metadata_order = worth && !w->job->rewrite && !keeps_order(&m);
-	if (add_envelope(&m) != TN_OK)
+	if (add_envelope(&m) != TN_OK || add_compression(&m) != TN_OK)
 		return w->job->err->code;
 	sort(&m);
 	print(&m, out);
