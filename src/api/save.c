@@ -65,7 +65,7 @@ static tn_code measure(struct save *s, struct packing **out)
 	if (packed == NULL)
 		return arena_err(&s->mem, s->err, "the tensor table");
 	for (uint64_t i = 0; i < m->n; i++) {
-		if (!source_can_seek(&s->sources[i]))
+		if (!source_repeats(&s->sources[i]))
 			continue;
 		if (blocks_measure(&s->sources[i], codec, element_width(m->tensors[i].dtype), threads_of(s->options), &s->mem,
 		                   &packed[i], s->err) != TN_OK) {
@@ -143,7 +143,7 @@ static tn_code find_inputs(struct save *s, struct inputs *in)
 		return arena_err(&s->mem, s->err, "the list of inputs");
 	for (uint64_t i = 0; i < s->model->n; i++) {
 		const struct source *from = &s->sources[i];
-		if (from->kind == SOURCE_RANGE || from->kind == SOURCE_TENSOR)
+		if (from->from != NULL)
 			add_input(in, from->from->file);
 		else if (from->kind == SOURCE_PATH && add_path(s, in, from->path) != TN_OK)
 			return s->err->code;

@@ -10,10 +10,7 @@
 #include "io/planes.h"
 #include "io/sink.h"
 
-enum {
-	BATCH = 64,           /* blocks in memory at a time */
-	SAMPLES = 8           /* blocks that decide on planes */
-};
+enum { BATCH = SINK_BUFFER / BLOCK_SIZE };
 #define STORED_RAW UINT32_C(0x80000000)
 
 bool blocks_fit(uint64_t nbytes, uint64_t stored)
@@ -67,25 +64,24 @@ static uint32_t pack_block(struct worker *w, enum block_codec codec, unsigned wi
 
 static size_t stored_length(uint32_t entry) { return entry & ~STORED_RAW; }
 
-/* ---- A batch of blocks ---- */
+/* ---- A batch of blocks: what a full buffer of a sink holds ---- */
 
 struct batch {
-	uint8_t *raw, *packed; /* BATCH blocks each */
-	uint32_t lengths[BATCH];
-	size_t   bytes;        /* in raw */
+	const struct packing *p;
+	unsigned       threads;
+	uint32_t       lengths[BATCH];
+	uint8_t       *packed;  /* BATCH blocks */
+	const uint8_t *raw;
+	size_t         bytes;   /* in raw */
 };
 
-static bool batch_init(struct batch *b)
+static bool batch_init(struct batch *b, const struct packing *p, unsigned threads)
 {
-	*b = (struct batch){ .raw = mem_alloc((size_t)BATCH * BLOCK_SIZE), .packed = mem_alloc((size_t)BATCH * BLOCK_SIZE) };
-	return b->raw != NULL && b->packed != NULL;
+	*b = (struct batch){ .p = p, .threads = threads, .packed = mem_alloc((size_t)BATCH * BLOCK_SIZE) };
+	return b->packed != NULL;
 }
 
-static void batch_fini(struct batch *b)
-{
-	mem_free(b->raw);
-	mem_free(b->packed);
-}
+static size_t blocks_of(size_t bytes) { return (bytes + BLOCK_SIZE - 1) / BLOCK_SIZE; }
 
 static size_t block_bytes(const struct batch *b, size_t i)
 {
@@ -93,16 +89,15 @@ static size_t block_bytes(const struct batch *b, size_t i)
 	return left < BLOCK_SIZE ? left : BLOCK_SIZE;
 }
 
-static void pack_some(struct batch *b, const struct packing *p, size_t *next, int *failed)
+static void pack_some(struct batch *b, size_t *next, int *failed)
 {
-	size_t n = (b->bytes + BLOCK_SIZE - 1) / BLOCK_SIZE;
-	struct worker *w = worker_new(p->codec);
+	struct worker *w = worker_new(b->p->codec);
 	for (size_t i = 0; w != NULL; ) {
 #pragma omp atomic capture
 		i = (*next)++;
-		if (i >= n)
+		if (i >= blocks_of(b->bytes))
 			break;
-		b->lengths[i] = pack_block(w, p->codec, p->width, b->raw + i * BLOCK_SIZE, block_bytes(b, i),
+		b->lengths[i] = pack_block(w, b->p->codec, b->p->width, b->raw + i * BLOCK_SIZE, block_bytes(b, i),
 		                           b->packed + i * BLOCK_SIZE);
 	}
 	if (w == NULL) {
@@ -112,136 +107,142 @@ static void pack_some(struct batch *b, const struct packing *p, size_t *next, in
 	worker_free(w);
 }
 
-/* Compresses what is in raw; false when memory is out. */
-static bool batch_pack(struct batch *b, const struct packing *p, unsigned threads)
+/* False when memory is out. */
+static bool batch_pack(struct batch *b, const uint8_t *raw, size_t n)
 {
-	size_t next = 0;
-	int failed = 0;
-	if (threads > b->bytes / BLOCK_SIZE + 1)
-		threads = (unsigned)(b->bytes / BLOCK_SIZE + 1);
+	size_t next = 0, blocks = blocks_of(n);
+	int failed = 0, threads = b->threads < blocks ? (int)b->threads : (int)blocks;
+	b->raw = raw;
+	b->bytes = n;
 	(void)threads;
-#pragma omp parallel num_threads((int)threads)
-	pack_some(b, p, &next, &failed);
+#pragma omp parallel num_threads(threads)
+	pack_some(b, &next, &failed);
 	return failed == 0;
 }
 
-/* The next batch of the source, from at. */
-static tn_code batch_load(struct batch *b, const struct source *s, uint64_t at, tn_error *err)
+static uint64_t batch_stored(const struct batch *b)
 {
-	b->bytes = (size_t)min_u64(s->len - at, (uint64_t)BATCH * BLOCK_SIZE);
-	return source_read(s, at, b->raw, b->bytes, err);
+	uint64_t sum = 0;
+	for (size_t i = 0; i < blocks_of(b->bytes); i++)
+		sum += stored_length(b->lengths[i]);
+	return sum;
 }
 
-static tn_code no_memory(tn_error *err)
-{
-	return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for compression");
-}
+static void no_memory(tn_error *err) { err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for compression"); }
 
 /* ---- Measuring ---- */
 
-/* A few blocks from all over the tensor, compressed in both ways, say whether planes pay. */
-static tn_code choose_width(struct packing *p, unsigned width, const struct source *s, unsigned threads, struct batch *b,
-                            tn_error *err)
+struct measuring {
+	struct batch    b;
+	struct packing  p;
+	uint64_t        n; /* blocks so far */
+	tn_error       *err;
+};
+
+/* The first batch says whether planes pay. */
+static bool choose_width(struct measuring *m, const uint8_t *raw, size_t n)
 {
-	uint64_t blocks = s->len / BLOCK_SIZE, sums[2] = { 0, 0 };
-	for (unsigned i = 0; i < SAMPLES && i < blocks; i++) {
-		uint64_t at = blocks <= SAMPLES ? i : blocks / SAMPLES * i;
-		b->bytes = BLOCK_SIZE * (size_t)(i + 1);
-		if (source_read(s, at * BLOCK_SIZE, b->raw + (size_t)i * BLOCK_SIZE, BLOCK_SIZE, err) != TN_OK)
-			return err->code;
-	}
-	if (blocks == 0 && batch_load(b, s, 0, err) != TN_OK)
-		return err->code;
-	for (unsigned with = 0; with < 2; with++) {
-		p->width = with ? width : 0;
-		if (!batch_pack(b, p, threads))
-			return no_memory(err);
-		for (size_t i = 0; i * BLOCK_SIZE < b->bytes; i++)
-			sums[with] += stored_length(b->lengths[i]);
-	}
-	p->width = sums[1] < sums[0] ? width : 0;
-	return TN_OK;
+	unsigned width = m->p.width;
+	if (width <= 1)
+		return true;
+	if (!batch_pack(&m->b, raw, n))
+		return false;
+	uint64_t with = batch_stored(&m->b);
+	m->p.width = 0;
+	if (!batch_pack(&m->b, raw, n))
+		return false;
+	if (with < batch_stored(&m->b))
+		m->p.width = width;
+	return true;
 }
 
-static tn_code measure(struct packing *p, const struct source *s, unsigned threads, struct batch *b, tn_error *err)
+static void measure_batch(void *ctx, const uint8_t *raw, size_t n)
 {
-	uint64_t i = 0;
-	for (uint64_t at = 0; at < s->len; at += b->bytes) {
-		if (batch_load(b, s, at, err) != TN_OK)
-			return err->code;
-		if (!batch_pack(b, p, threads))
-			return no_memory(err);
-		for (size_t k = 0; k * BLOCK_SIZE < b->bytes; k++) {
-			p->lengths[i++] = b->lengths[k];
-			p->stored += stored_length(b->lengths[k]);
-		}
+	struct measuring *m = ctx;
+	if ((m->n == 0 && !choose_width(m, raw, n)) || !batch_pack(&m->b, raw, n)) {
+		no_memory(m->err);
+		return;
 	}
-	return TN_OK;
+	m->p.stored += batch_stored(&m->b);
+	for (size_t i = 0; i < blocks_of(n); i++)
+		m->p.lengths[m->n++] = m->b.lengths[i];
 }
+
+static uint64_t block_count(uint64_t nbytes) { return nbytes / BLOCK_SIZE + (nbytes % BLOCK_SIZE != 0); }
 
 tn_code blocks_measure(const struct source *s, enum block_codec codec, unsigned width, unsigned threads,
                        struct arena *mem, struct packing *out, tn_error *err)
 {
-	uint64_t n = s->len / BLOCK_SIZE + (s->len % BLOCK_SIZE != 0);
-	struct packing p = { .codec = codec, .width = width, .stored = BLOCKS_HEAD + 4 * n };
-	struct batch b;
-	tn_code code = TN_OK;
+	uint64_t n = block_count(s->len);
+	struct measuring m = { .p = { .codec = codec, .width = width, .stored = BLOCKS_HEAD + 4 * n }, .err = err };
+	struct sink sink;
 	*out = (struct packing){ .lengths = NULL };
-	if (p.stored >= s->len)
+	if (m.p.stored >= s->len)
 		return TN_OK;
-	p.lengths = arena_raw(mem, n, sizeof *p.lengths);
-	if (p.lengths == NULL)
+	m.p.lengths = arena_raw(mem, n, sizeof *m.p.lengths);
+	if (m.p.lengths == NULL)
 		return arena_err(mem, err, "block lengths");
-	if (!batch_init(&b))
-		code = no_memory(err);
-	if (code == TN_OK && width > 1)
-		code = choose_width(&p, width, s, threads, &b, err);
-	if (code == TN_OK)
-		code = measure(&p, s, threads, &b, err);
-	batch_fini(&b);
-	if (code == TN_OK && p.stored < s->len)
-		*out = p;
-	return code;
+	if (sink_init_function(&sink, measure_batch, &m, err) != TN_OK)
+		return err->code;
+	if (batch_init(&m.b, &m.p, threads)) {
+		source_stream(s, &sink);
+		sink_flush(&sink);
+	} else {
+		no_memory(err);
+	}
+	mem_free(m.b.packed);
+	sink_fini(&sink);
+	if (err->code == TN_OK && m.p.stored < s->len)
+		*out = m.p;
+	return err->code;
 }
 
 /* ---- Writing ---- */
 
 static void put_table(const struct packing *p, uint64_t nbytes, struct sink *out)
 {
-	uint64_t n = nbytes / BLOCK_SIZE + (nbytes % BLOCK_SIZE != 0);
 	uint8_t head[BLOCKS_HEAD] = { (uint8_t)p->codec, (uint8_t)p->width }, entry[4];
 	put_le32(head + 4, BLOCK_SIZE);
 	put_le64(head + 8, nbytes);
 	sink_write(out, head, sizeof head);
-	for (uint64_t i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < block_count(nbytes); i++) {
 		put_le32(entry, p->lengths[i]);
 		sink_write(out, entry, sizeof entry);
 	}
 }
 
-static void put_batch(const struct batch *b, const uint32_t *lengths, struct sink *out)
+struct writing {
+	struct batch b;
+	uint64_t     n;   /* blocks so far */
+	struct sink *out;
+};
+
+static void write_batch(void *ctx, const uint8_t *raw, size_t n)
 {
-	for (size_t k = 0; k * BLOCK_SIZE < b->bytes && sink_ok(out); k++) {
-		if (b->lengths[k] != lengths[k])
-			err_set(out->err, TN_E_CORRUPT, TN_NO_OFFSET, "its bytes changed while they were being compressed");
-		sink_write(out, b->packed + k * BLOCK_SIZE, stored_length(b->lengths[k]));
+	struct writing *w = ctx;
+	if (!batch_pack(&w->b, raw, n))
+		no_memory(w->out->err);
+	for (size_t i = 0; i < blocks_of(n) && sink_ok(w->out); i++) {
+		if (w->b.lengths[i] != w->b.p->lengths[w->n++])
+			err_set(w->out->err, TN_E_CORRUPT, TN_NO_OFFSET, "its bytes changed while they were being compressed");
+		sink_write(w->out, w->b.packed + i * BLOCK_SIZE, stored_length(w->b.lengths[i]));
 	}
 }
 
+/* The source streams into a sink of its own, which shares the error of the one that is written to. */
 void blocks_stream(const struct source *s, const struct packing *p, unsigned threads, struct sink *out)
 {
-	struct batch b;
-	if (!batch_init(&b))
-		no_memory(out->err);
-	else
+	struct writing w = { .out = out };
+	struct sink sink;
+	if (!sink_ok(out) || sink_init_function(&sink, write_batch, &w, out->err) != TN_OK)
+		return;
+	if (batch_init(&w.b, p, threads)) {
 		put_table(p, s->len, out);
-	for (uint64_t at = 0; at < s->len && sink_ok(out); at += b.bytes) {
-		if (batch_load(&b, s, at, out->err) != TN_OK)
-			break;
-		if (batch_pack(&b, p, threads))
-			put_batch(&b, p->lengths + at / BLOCK_SIZE, out);
-		else
-			no_memory(out->err);
+		source_stream(s, &sink);
+		sink_flush(&sink);
+	} else {
+		no_memory(out->err);
 	}
-	batch_fini(&b);
+	mem_free(w.b.packed);
+	sink_fini(&sink);
 }

@@ -33,7 +33,7 @@ bool    blocks_fit(uint64_t nbytes, uint64_t stored);
 
 /* ---- Writing ---- */
 
-/* Compresses the source, which must be one that can be read again, with up to so many threads. width is that of the
+/* Compresses the source, which must be one that repeats, with up to so many threads. width is that of the
  * tensor's elements, 0 where they have none. NOMEM and failures of the source. */
 tn_code blocks_measure(const struct source *s, enum block_codec codec, unsigned width, unsigned threads,
                        struct arena *mem, struct packing *out, tn_error *err);

@@ -19,6 +19,14 @@ tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err)
 	return TN_OK;
 }
 
+tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_error *err)
+{
+	tn_code code = sink_init(s, NULL, err);
+	s->take = take;
+	s->take_ctx = ctx;
+	return code;
+}
+
 void sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err)
 {
 	*s = (struct sink){ .memory = memory, .cap = cap, .err = err };
@@ -30,10 +38,19 @@ void sink_fini(struct sink *s)
 	s->buf = NULL;
 }
 
+/* Where the bytes go in the end, unless that is memory. */
+static tn_code hand_over(struct sink *s, const uint8_t *p, size_t n)
+{
+	if (s->take == NULL)
+		return sys_out_write(s->out, p, n, s->err);
+	s->take(s->take_ctx, p, n);
+	return s->err->code;
+}
+
 void sink_flush(struct sink *s)
 {
 	if (sink_ok(s) && s->fill != 0)
-		sys_out_write(s->out, s->buf, s->fill, s->err);
+		hand_over(s, s->buf, s->fill);
 	s->fill = 0;
 }
 
@@ -62,20 +79,20 @@ static void accept(struct sink *s, const uint8_t *p, size_t n)
  * To be followed by filled(). */
 static uint8_t *window(struct sink *s, uint64_t n, size_t *room)
 {
-	if (s->out == NULL && !span_fits(s->at, n, s->cap))
+	if (s->buf == NULL && !span_fits(s->at, n, s->cap))
 		err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "a buffer of %llu bytes is too small",
 		        (unsigned long long)s->cap);
-	if (s->out != NULL && s->fill == SINK_BUFFER)
+	if (s->buf != NULL && s->fill == SINK_BUFFER)
 		sink_flush(s);
 	if (!sink_ok(s))
 		return NULL;
 	*room = (size_t)min_u64(n, SINK_BUFFER - s->fill);
-	return s->out != NULL ? s->buf + s->fill : s->memory + s->at;
+	return s->buf != NULL ? s->buf + s->fill : s->memory + s->at;
 }
 
 static void filled(struct sink *s, const uint8_t *p, size_t n)
 {
-	if (s->out != NULL)
+	if (s->buf != NULL)
 		s->fill += n;
 	accept(s, p, n);
 }
@@ -88,8 +105,8 @@ void sink_write(struct sink *s, const void *p, size_t n)
 		uint8_t *to = window(s, n, &room);
 		if (to == NULL)
 			return;
-		if (s->out != NULL && room == SINK_BUFFER) { /* an empty buffer, and more to come: skip the copy */
-			if (sys_out_write(s->out, from, room, s->err) == TN_OK)
+		if (s->buf != NULL && room == SINK_BUFFER) { /* an empty buffer, and more to come: skip the copy */
+			if (hand_over(s, from, room) == TN_OK)
 				accept(s, from, room);
 		} else {
 			memcpy(to, from, room);

@@ -7,8 +7,13 @@
 
 enum { SINK_BUFFER = 1 << 20 };
 
+/* Takes the bytes of a buffer that is full, or of the last one, which is shorter. */
+typedef void (*sink_take_fn)(void *ctx, const uint8_t *p, size_t n);
+
 struct sink {
-	struct sys_out *out;      /* a file; NULL when writing to memory */
+	struct sys_out *out;      /* a file; NULL when writing to memory or to a function */
+	sink_take_fn    take;     /* a function */
+	void           *take_ctx;
 	uint8_t  *memory;         /* the caller's, with room for cap bytes */
 	uint64_t  cap;
 	uint8_t  *buf;            /* SINK_BUFFER bytes */
@@ -25,6 +30,8 @@ struct sink {
 
 /* Over an open output, or over memory. NOMEM leaves nothing behind. */
 tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err);
+/* Bytes are handed to take in pieces of SINK_BUFFER; the last when the sink is flushed. */
+tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_error *err);
 void    sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err);
 void    sink_fini(struct sink *s);
 

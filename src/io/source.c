@@ -89,25 +89,20 @@ static void stream_range(const struct source *s, struct sink *out)
 		sink_write(out, r->map.ptr + s->offset, (size_t)s->len);
 }
 
-/* A file that is opened for as long as its bytes are wanted. */
-static tn_code open_path(const struct source *s, struct sys_file *f, tn_error *err)
-{
-	if (sys_file_open(f, s->path, TN_IO_PREAD, err) == TN_OK) {
-		if (span_fits(s->offset, s->len, f->size))
-			return TN_OK;
-		outside(s->offset, s->len, f->size, err);
-		sys_file_close(f);
-	}
-	err_prefix(err, "%s", ESC(tn_text(s->path)));
-	return err->code;
-}
-
 static void stream_path(const struct source *s, struct sink *out)
 {
 	struct sys_file f;
-	if (open_path(s, &f, out->err) != TN_OK)
+	if (sys_file_open(&f, s->path, TN_IO_PREAD, out->err) != TN_OK) {
+		err_prefix(out->err, "%s", ESC(tn_text(s->path)));
 		return;
-	sink_copy(out, &f, s->offset, s->len);
+	}
+	if (!span_fits(s->offset, s->len, f.size)) {
+		tn_view path = { (const uint8_t *)s->path, strlen(s->path) };
+		outside(s->offset, s->len, f.size, out->err);
+		err_prefix(out->err, "%s", ESC(path));
+	} else {
+		sink_copy(out, &f, s->offset, s->len);
+	}
 	sys_file_close(&f);
 }
 
@@ -140,34 +135,4 @@ void source_stream(const struct source *s, struct sink *out)
 	}
 	if (sink_ok(out) && out->at - start != s->len)
 		broken_promise(s->len, out->at - start, out->err);
-}
-
-/* ---- Reading again ---- */
-
-static tn_code read_path(const struct source *s, uint64_t off, void *buf, size_t n, tn_error *err)
-{
-	struct sys_file f;
-	if (open_path(s, &f, err) != TN_OK)
-		return err->code;
-	sys_file_read(&f, s->offset + off, buf, n, true, err);
-	sys_file_close(&f);
-	return err->code;
-}
-
-tn_code source_read(const struct source *s, uint64_t off, void *buf, size_t n, tn_error *err)
-{
-	switch (s->kind) {
-	case SOURCE_MEMORY:
-		copy_bytes(buf, s->memory.ptr + off, n);
-		return TN_OK;
-	case SOURCE_RANGE:
-		return reader_read(s->from, s->offset + off, buf, n, err);
-	case SOURCE_TENSOR:
-		return tensor_read(s->from, s->tensor, off, buf, n, err);
-	case SOURCE_PATH:
-		return read_path(s, off, buf, n, err);
-	case SOURCE_CALLBACK:
-		break;
-	}
-	return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "a deferred tensor is produced once");
 }

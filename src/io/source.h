@@ -20,13 +20,14 @@ struct source {
 	enum source_kind     kind;
 	uint64_t             len;     /* promised before a byte is asked for */
 	tn_view              memory;  /* MEMORY */
-	const struct reader *from;    /* RANGE, TENSOR: of a file that is open */
+	const struct reader *from;    /* RANGE, TENSOR: of a file that is open; CALLBACK: the one that it reads, or NULL */
 	const struct tensor *tensor;  /* TENSOR: one that is stored encoded */
 	uint64_t             offset;  /* RANGE, PATH */
 	bool                 crc_known; /* RANGE: the CRC-32 of its bytes is crc, so that they need not be looked at */
 	uint32_t             crc;
 	const char          *path;    /* PATH */
 	tn_produce_fn        produce; /* CALLBACK */
+	bool                 again;   /* CALLBACK: it may be called more than once */
 	void                *ctx;
 };
 
@@ -34,9 +35,7 @@ struct sink;
 /* Streams the whole source into the sink, through one I/O buffer at most. CORRUPT when it
  * yields more or less than it promised. */
 void source_stream(const struct source *s, struct sink *out);
-/* Can it be read more than once, and anywhere? All but a callback can. */
-static inline bool source_can_seek(const struct source *s) { return s->kind != SOURCE_CALLBACK; }
-/* n bytes from off, which must lie inside it. Of a source that can seek. */
-tn_code source_read(const struct source *s, uint64_t off, void *buf, size_t n, tn_error *err);
+/* Can it be streamed more than once? */
+static inline bool source_repeats(const struct source *s) { return s->kind != SOURCE_CALLBACK || s->again; }
 
 #endif

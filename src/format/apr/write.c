@@ -284,7 +284,7 @@ static void note_packing(const struct apr_writing *w)
 	if (w->job->packed == NULL)
 		return;
 	report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
-	           "apr: %llu of %llu tensors are compressed; only this program reads these, all others say that their dtype "
+	           "apr: compressed: %llu of %llu tensors; only this program reads these, all others say that their dtype "
 	           "is invalid", (unsigned long long)w->n_packed, (unsigned long long)w->n);
 }
 

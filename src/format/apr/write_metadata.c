@@ -31,7 +31,7 @@ static void collect_field(struct metadata *m, const struct tn_meta *node, int at
 		envelope_hidden(&m->w->env, node);
 		m->n_hidden++;
 		if (!apr_field_is_default(&apr_fields[at], node))
-			report_add(m->w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+			report_add(m->w->job->report, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, NO_TENSOR,
 			           "apr: metadata '%s' is not of the type that this field has: only the envelope holds it", apr_fields[at].name);
 		return;
 	}
