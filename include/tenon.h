@@ -400,6 +400,13 @@ TN_API void      tn_map_free(tn_map *map);
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
+/* The byte order of a new file, for formats that come in both (GGUF). */
+typedef enum tn_endian {
+	TN_ENDIAN_KEEP,   /* as the file was read; little-endian where it is new */
+	TN_ENDIAN_LITTLE,
+	TN_ENDIAN_BIG
+} tn_endian;
+
 typedef enum tn_compress {
 	TN_COMPRESS_NONE,
 	TN_COMPRESS_LZ4,  /* blocks of 64 KiB, each by itself: tn_read of any range decodes what it touches */
@@ -415,6 +422,8 @@ typedef struct tn_write_options {
 	bool     in_place;     /* truncate and write the target directly: no temporary file, no old version kept */
 	bool     no_sync;      /* do not wait for the disk; the file still appears whole or not at all */
 	bool     exact_path;   /* do not add the format's extension to a path without one */
+	tn_endian endian;      /* USAGE when BIG is asked of a format that has no such files */
+	uint64_t slack;        /* bytes to leave for later edits of the metadata, where the format can: see tn_writer_update */
 	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
 	tn_compress compress;  /* apr only: USAGE elsewhere. Tensors that do not shrink stay as they are, and so do
 	                          those of a callback. Sources are read twice: sizes stand before the data */
@@ -479,6 +488,14 @@ TN_API TN_CHECK tn_code tn_put_null  (tn_writer *writer, tn_meta *container, tn_
 TN_API TN_CHECK tn_code tn_put_map   (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_array (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 
+/* A value spelled as text. type is one of "string", "bool", "u8" ... "u64", "i8" ... "i64", "f32", "f64", the same without a
+ * width as "uint", "int", "float", "bytes" (in hex), "null" (text is ignored), "json" (docs/envelope.md tells how it spells
+ * widths); or an array as a JSON array, with "[]" behind the type of its items ("u32[]"; not of those without a width).
+ * USAGE when the text spells no such value. */
+TN_API TN_CHECK tn_code tn_put_text  (tn_writer *writer, tn_meta *container, tn_view key, const char *type, tn_view text, tn_error *err);
+/* Takes a key out of a map; NOTFOUND when it is not there. */
+TN_API TN_CHECK tn_code tn_remove    (tn_writer *writer, tn_meta *map, tn_view key, tn_error *err);
+
 /* The exact size of the file that a save would write. Nothing is written, and no source is read unless it is to be
  * compressed. */
 TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
@@ -488,6 +505,17 @@ TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_erro
 TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
+/* A writer that begins with all that an open file holds, to be changed and saved in the same format. The file must stay
+ * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. */
+TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const tn_write_options *options,
+                                     tn_error *err);
+/* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
+ * the room of the old so that no tensor moves, only the bytes that changed are written, in one piece: the work of a moment
+ * whatever the size of the file, but what a crash of the system in that moment leaves is neither the old file nor the new.
+ * Otherwise the file is written anew as tn_writer_save does, and options.slack leaves room for the next time.
+ * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
+ * UNSUPPORTED when the file is a set of several, or memory. */
+TN_API TN_CHECK tn_code tn_writer_update(tn_writer *writer, bool in_place, bool *patched, tn_error *err);
 /* Removes the temporary files of every save in progress in this process. For signal handlers that end
  * the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
 TN_API void             tn_abandon_all(void);

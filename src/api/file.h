@@ -22,12 +22,12 @@ static inline const struct reader *reader_of(const struct tn_file *f, const stru
 	return &f->parts[t->part].reader;
 }
 
-/* The bytes of one of the file's own tensors, for a plan. */
-static inline struct source source_of(const tn_file *f, const struct tensor *t)
+/* The bytes of a tensor for a save: as they lie in the file, or decoded on the way. */
+static inline struct source source_of(const struct tn_file *f, const struct tensor *t)
 {
 	return (struct source){
-		.kind = tensor_is_plain(t) ? SOURCE_RANGE : SOURCE_TENSOR, .len = t->nbytes,
-		.from = reader_of(f, t), .offset = t->offset, .tensor = t,
+		.kind = tensor_is_plain(t) ? SOURCE_RANGE : SOURCE_TENSOR, .len = t->nbytes, .from = reader_of(f, t),
+		.tensor = t, .offset = t->offset,
 	};
 }
 

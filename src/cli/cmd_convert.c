@@ -11,8 +11,8 @@ struct convert {
 	const char     *to, *dtype, *quantize;
 	struct opt_list filter, meta;
 	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
-	uint64_t        align;
-	int             compress; /* 0, or a tn_compress */
+	uint64_t        align, slack;
+	int             endian, compress; /* 0, or what the library calls so */
 };
 
 #define AT(field) offsetof(struct convert, field)
@@ -37,6 +37,10 @@ static const struct opt options[] = {
 	{ "align", 0, OPT_SIZE, AT(align), "N",
 	  "alignment of the data, where the format leaves it free" },
 	{ "compress", 0, OPT_CHOICE, AT(compress), "lz4|zstd", "apr: tensors in blocks of 64 KiB" },
+	{ "slack", 0, OPT_SIZE, AT(slack), "N",
+	  "leave room for later edits of metadata, where the format can" },
+	{ "endian", 0, OPT_CHOICE, AT(endian), "little|big",
+	  "byte order of OUT (GGUF), by default that of IN" },
 	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL,
 	  "write OUT itself, without a temporary file" },
 	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
@@ -171,6 +175,7 @@ static tn_write_options write_options(const struct cli *cli, const struct conver
 		.in_place = o->in_place,         .no_sync = o->no_sync,
 		.exact_path = true,              .align = o->align,
 		.compress = (tn_compress)o->compress,
+		.endian = (tn_endian)o->endian,  .slack = o->slack,
 		.max_memory = cli->max_memory,   .work = cli_work(cli),
 	};
 }

@@ -89,6 +89,21 @@ static void stream_range(const struct source *s, struct sink *out)
 		sink_write(out, r->map.ptr + s->offset, (size_t)s->len);
 }
 
+enum { PIECE = 4 << 20 }; /* enough blocks for a few threads to decode */
+
+static void stream_tensor(const struct source *s, struct sink *out)
+{
+	uint8_t *piece = mem_alloc(PIECE);
+	if (piece == NULL)
+		err_set(out->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+	for (uint64_t at = 0; at < s->len && sink_ok(out); at += PIECE) {
+		size_t n = (size_t)min_u64(PIECE, s->len - at);
+		if (tensor_read(s->from, s->tensor, at, piece, n, out->err) == TN_OK)
+			sink_write(out, piece, n);
+	}
+	mem_free(piece);
+}
+
 static void stream_path(const struct source *s, struct sink *out)
 {
 	struct sys_file f;
@@ -104,21 +119,6 @@ static void stream_path(const struct source *s, struct sink *out)
 		sink_copy(out, &f, s->offset, s->len);
 	}
 	sys_file_close(&f);
-}
-
-/* Decoded a few blocks at a time. */
-static void stream_tensor(const struct source *s, struct sink *out)
-{
-	enum { PIECE = 4 << 20 };
-	uint8_t *piece = mem_alloc(PIECE);
-	if (piece == NULL)
-		err_set(out->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
-	for (uint64_t at = 0, n; at < s->len && sink_ok(out); at += n) {
-		n = min_u64(PIECE, s->len - at);
-		if (tensor_read(s->from, s->tensor, at, piece, (size_t)n, out->err) == TN_OK)
-			sink_write(out, piece, (size_t)n);
-	}
-	mem_free(piece);
 }
 
 void source_stream(const struct source *s, struct sink *out)

@@ -21,7 +21,7 @@ struct source {
 	uint64_t             len;     /* promised before a byte is asked for */
 	tn_view              memory;  /* MEMORY */
 	const struct reader *from;    /* RANGE, TENSOR: of a file that is open; CALLBACK: the one that it reads, or NULL */
-	const struct tensor *tensor;  /* TENSOR: one that is stored encoded */
+	const struct tensor *tensor;  /* TENSOR: stored encoded, to be read decoded */
 	uint64_t             offset;  /* RANGE, PATH */
 	bool                 crc_known; /* RANGE: the CRC-32 of its bytes is crc, so that they need not be looked at */
 	uint32_t             crc;

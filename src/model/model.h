@@ -9,7 +9,8 @@
 
 enum encoding {
 	ENC_RAW,
-	ENC_BLOCKS /* io/blocks.h */
+	ENC_BIG_ENDIAN, /* every number turned, see model/swap.h */
+	ENC_BLOCKS      /* see io/blocks.h */
 };
 
 struct tensor {

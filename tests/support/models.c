@@ -293,7 +293,7 @@ const struct model_maker model_makers[] = {
 	{ "dtypes",  fill_dtypes },
 	{ "shapes",  fill_shapes },
 	{ "names",   fill_names },
-	{ "long_name", fill_long_name },
+	{ "long name", fill_long_name },
 	{ "extras",  fill_extras },
 	{ "strings", fill_strings },
 	{ "values",  fill_values },
@@ -304,7 +304,11 @@ const size_t model_maker_count = sizeof model_makers / sizeof *model_makers;
 
 bool models_fit(const struct model_maker *maker, const char *format)
 {
-	return strcmp(maker->name, "long_name") != 0 || strcmp(format, "apr") != 0;
+	static const char *const short_names[] = { "gguf", "apr" };
+	bool fits = true;
+	for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
+		fits = fits && strcmp(format, short_names[i]) != 0;
+	return fits || maker->fill != fill_long_name;
 }
 
 /* ---- Saving ---- */
