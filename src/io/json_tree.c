@@ -178,6 +178,8 @@ static bool keys_differ(const struct tn_meta *map)
 static bool items_keep(const struct tn_meta *node)
 {
 	tn_meta_iter it = tn_meta_items(node);
+	if (node->is_raw && it.left == 0)
+		return false; /* an empty array of a type */
 	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; )
 		if (!utf8_ok(item->key) || !json_tree_keeps(item))
 			return false;
