@@ -37,7 +37,8 @@ struct token {
 static const struct token tokens[] = {
 	{ "bos_token", AT(special_tokens.bos) },   { "eos_token", AT(special_tokens.eos) },
 	{ "unk_token", AT(special_tokens.unk) },   { "pad_token", AT(special_tokens.pad) },
-	{ "im_start_token", AT(special_tokens.im_start) }, { "im_end_token", AT(special_tokens.im_end) },
+	{ "im_start_token", AT(special_tokens.im_start) },
+	{ "im_end_token", AT(special_tokens.im_end) },
 };
 enum { TOKENS = sizeof tokens / sizeof *tokens };
 
@@ -46,7 +47,10 @@ static const void *member_of(const tn_apr *a, size_t at) { return (const char *)
 
 /* ---- Reading ---- */
 
-static const tn_meta *part(const tn_meta *map, const char *name) { return tn_meta_find(map, tn_text(name)); }
+static const tn_meta *part(const tn_meta *map, const char *name)
+{
+	return tn_meta_find(map, tn_text(name));
+}
 
 static void read_tokens(const tn_meta *map, tn_apr *out)
 {
@@ -56,7 +60,8 @@ static void read_tokens(const tn_meta *map, tn_apr *out)
 
 static bool read_quantization(const tn_meta *map, tn_apr *out)
 {
-	out->quantization.has_block_size = tn_meta_u64(part(map, "block_size"), &out->quantization.block_size);
+	out->quantization.has_block_size =
+	        tn_meta_u64(part(map, "block_size"), &out->quantization.block_size);
 	return tn_meta_string(part(map, "quant_type"), &out->quantization.quant_type) &&
 	       tn_meta_u8(part(map, "bits"), &out->quantization.bits) &&
 	       tn_meta_bool(part(map, "symmetric"), &out->quantization.symmetric);
@@ -145,7 +150,8 @@ static tn_code put_u64(tn_writer *w, tn_meta *to, const char *name, uint64_t v, 
 
 static tn_code put_quantization(tn_writer *w, tn_meta *map, const tn_apr *a, tn_error *err)
 {
-	tn_code code = tn_put_string(w, map, tn_text("quant_type"), a->quantization.quant_type, err);
+	tn_code code =
+	        tn_put_string(w, map, tn_text("quant_type"), a->quantization.quant_type, err);
 	if (code == TN_OK)
 		code = tn_put_uint(w, map, tn_text("bits"), a->quantization.bits, 8, err);
 	if (code == TN_OK && a->quantization.has_block_size)
@@ -192,7 +198,8 @@ static tn_code put_field(tn_writer *w, const tn_apr *a, int field, tn_error *err
 	switch (f->kind) {
 	case APR_TEXT:   return tn_put_string(w, to, tn_text(f->name), *(const tn_view *)from, err);
 	case APR_U64:    return put_u64(w, to, f->name, *(const uint64_t *)from, err);
-	case APR_U32:    return tn_put_uint(w, to, tn_text(f->name), *(const uint32_t *)from, 32, err);
+	case APR_U32:
+		return tn_put_uint(w, to, tn_text(f->name), *(const uint32_t *)from, 32, err);
 	case APR_F32:    return tn_put_f32(w, to, tn_text(f->name), *(const float *)from, err);
 	case APR_OBJECT: return put_object(w, a, field, err);
 	default:         return TN_OK;
@@ -212,7 +219,8 @@ tn_code tn_apr_set_flags(tn_writer *w, uint16_t flags, tn_error *err)
 {
 	CALL_BEGIN(err);
 	if (flags & (APR_COLUMN_MAJOR | APR_ENCRYPTED | APR_LZ4 | APR_ZSTD))
-		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "apr: flags 0x%04x cannot be set", flags);
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "apr: flags 0x%04x cannot be set",
+		               flags);
 	struct tn_meta *own = model_native(&w->mem, &w->model, "apr");
 	struct tn_meta *node = own != NULL ? meta_new(&w->mem, TN_META_UINT) : NULL;
 	if (node == NULL)

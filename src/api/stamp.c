@@ -16,21 +16,26 @@ tn_code tn_spdx_check(const char *text, tn_error *err)
 	if (spdx_ok(tn_text(text), &bad))
 		return TN_OK;
 	if (bad.len == 0)
-		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "'%s' is no SPDX expression: it ends early", ESC(tn_text(text)));
-	return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "'%s' is no SPDX expression: '%s' is not known there", ESC(tn_text(text)),
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET,
+		               "'%s' is no SPDX expression: it ends early", ESC(tn_text(text)));
+	return err_set(err, TN_E_USAGE, TN_NO_OFFSET,
+	               "'%s' is no SPDX expression: '%s' is not known there", ESC(tn_text(text)),
 	               ESC(bad));
 }
 
 static tn_code check_stamp(const tn_apr_stamp *s, tn_error *err)
 {
 	bool any = s->license != NULL || s->data_license != NULL || s->data_source != NULL ||
-	           s->hf_architecture != NULL || s->hf_model_type != NULL || s->architecture != NULL ||
-	           s->vocabulary != NULL || s->merges != NULL || s->tokenizer_model_type != NULL;
+	           s->hf_architecture != NULL || s->hf_model_type != NULL ||
+	           s->architecture != NULL || s->vocabulary != NULL || s->merges != NULL ||
+	           s->tokenizer_model_type != NULL;
 	if (!any)
-		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "the stamp has no field that is set: nothing would change");
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET,
+		               "the stamp has no field that is set: nothing would change");
 	const char *licences[] = { s->license, s->data_license };
 	for (size_t i = 0; i < 2; i++)
-		if (licences[i] != NULL && *licences[i] != '\0' && tn_spdx_check(licences[i], err) != TN_OK)
+		if (licences[i] != NULL && *licences[i] != '\0' &&
+		    tn_spdx_check(licences[i], err) != TN_OK)
 			return err->code;
 	return TN_OK;
 }
@@ -89,8 +94,10 @@ static bool set_metadata(struct stamping *st)
 {
 	const tn_apr_stamp *s = st->stamp;
 	return set_text(st, "license", s->license) && set_text(st, "data_source", s->data_source) &&
-	       set_text(st, "data_license", s->data_license) && set_text(st, "hf_architecture", s->hf_architecture) &&
-	       set_text(st, "hf_model_type", s->hf_model_type) && set_text(st, "architecture", s->architecture) &&
+	       set_text(st, "data_license", s->data_license) &&
+	       set_text(st, "hf_architecture", s->hf_architecture) &&
+	       set_text(st, "hf_model_type", s->hf_model_type) &&
+	       set_text(st, "architecture", s->architecture) &&
 	       set_list(st, VIEW("tokenizer.vocabulary"), s->vocabulary, s->n_vocabulary) &&
 	       set_count(st, VIEW("tokenizer.vocab_size"), s->n_vocabulary) &&
 	       set_list(st, VIEW("tokenizer.merges"), s->merges, s->n_merges) &&
@@ -104,7 +111,8 @@ static bool set_header(struct stamping *st)
 	struct tn_meta *flags = meta_new(&st->mem, TN_META_UINT);
 	if (own == NULL || flags == NULL)
 		return false;
-	flags->as.u = tn_apr_flags(st->f) | (unsigned)(st->stamp->n_vocabulary != 0 ? APR_HAS_VOCAB : 0);
+	flags->as.u =
+	        tn_apr_flags(st->f) | (unsigned)(st->stamp->n_vocabulary != 0 ? APR_HAS_VOCAB : 0);
 	flags->width = 16;
 	meta_set(own, VIEW(APR_NATIVE_FLAGS), flags);
 	meta_remove(own, VIEW(APR_NATIVE_VERSION));
@@ -133,13 +141,14 @@ static tn_code make_model(struct stamping *st)
 {
 	for (uint64_t i = 0; i < st->f->model.n; i++)
 		if (st->f->model.tensors[i].missing)
-			return err_set(st->err, TN_E_TRUNCATED, TN_NO_OFFSET, "tensor '%s' has not arrived whole",
+			return err_set(st->err, TN_E_TRUNCATED, TN_NO_OFFSET,
+			               "tensor '%s' has not arrived whole",
 			               ESC(st->f->model.tensors[i].name));
 	st->model = st->f->model;
 	st->model.metadata = meta_clone(&st->mem, st->f->model.metadata, false);
 	st->model.native = meta_clone(&st->mem, st->f->model.native, false);
-	bool ok = st->model.metadata != NULL && st->model.native != NULL && set_metadata(st) && set_header(st) &&
-	          take_tensors(st);
+	bool ok = st->model.metadata != NULL && st->model.native != NULL && set_metadata(st) &&
+	          set_header(st) && take_tensors(st);
 	return ok ? TN_OK : arena_err(&st->mem, st->err, "the stamped model");
 }
 
@@ -166,7 +175,8 @@ static bool same_layout(const struct stamping *st, const struct save *s)
 		if (span->kind != SPAN_TENSOR)
 			continue;
 		const struct tensor *t = &m->tensors[span->tensor];
-		if (!tensor_is_plain(t) || span->len != t->stored || span->off - head != t->offset - m->data_at)
+		if (!tensor_is_plain(t) || span->len != t->stored ||
+		    span->off - head != t->offset - m->data_at)
 			return false;
 	}
 	return true;
@@ -193,7 +203,8 @@ static tn_code move_data(struct stamping *st, struct save *s)
 	tn_view head = { s->plan.spans[0].bytes, (size_t)s->plan.spans[0].len };
 	uint8_t footer[APR_FOOTER];
 	uint32_t before;
-	if (head_crc(r, data, &before, st->err) != TN_OK || reader_read(r, end, footer, sizeof footer, st->err) != TN_OK)
+	if (head_crc(r, data, &before, st->err) != TN_OK ||
+	    reader_read(r, end, footer, sizeof footer, st->err) != TN_OK)
 		return st->err->code;
 	st->data = (struct source){
 		.kind = SOURCE_RANGE, .len = end - data, .from = r, .offset = data,
@@ -209,13 +220,21 @@ static tn_code move_data(struct stamping *st, struct save *s)
 
 /* ---- The stamp ---- */
 
-static tn_code write_stamped(struct stamping *st, const char *path, const tn_write_options *opt, tn_converted *out)
+static tn_code write_stamped(struct stamping *st, const char *path, const tn_write_options *opt,
+                             tn_converted *out)
 {
 	tn_write_options write = *opt;
-	write.carry = write.carry || st->f->enveloped; /* what it holds was carried into it before */
+	/* what it holds was carried into it before */
+	write.carry = write.carry || st->f->enveloped;
 	struct save s = {
-		.format = st->f->format, .model = &st->model, .sources = st->sources, .options = &write,
-		.rewrite = !st->f->enveloped, .converted = st->f->enveloped, .report = out->report, .err = st->err,
+		.format = st->f->format,
+		.model = &st->model,
+		.sources = st->sources,
+		.options = &write,
+		.rewrite = !st->f->enveloped,
+		.converted = st->f->enveloped,
+		.report = out->report,
+		.err = st->err,
 	};
 	if (save_begin(&s) == TN_OK && (!same_layout(st, &s) || move_data(st, &s) == TN_OK)) {
 		out->size = s.plan.size;
@@ -226,7 +245,8 @@ static tn_code write_stamped(struct stamping *st, const char *path, const tn_wri
 	return st->err->code;
 }
 
-static tn_code stamp_file(struct stamping *st, const char *path, const tn_write_options *opt, tn_converted *out)
+static tn_code stamp_file(struct stamping *st, const char *path, const tn_write_options *opt,
+                          tn_converted *out)
 {
 	arena_init(&st->mem, limit_or(opt->max_memory, DEFAULT_MEMORY));
 	if (make_model(st) == TN_OK)
@@ -235,8 +255,8 @@ static tn_code stamp_file(struct stamping *st, const char *path, const tn_write_
 	return st->err->code;
 }
 
-tn_code tn_apr_stamp_file(const tn_file *f, const char *path, const tn_apr_stamp *stamp, const tn_write_options *opt,
-                          tn_converted *out, tn_error *err)
+tn_code tn_apr_stamp_file(const tn_file *f, const char *path, const tn_apr_stamp *stamp,
+                          const tn_write_options *opt, tn_converted *out, tn_error *err)
 {
 	static const tn_write_options defaults;
 	CALL_BEGIN(err);
@@ -245,8 +265,10 @@ tn_code tn_apr_stamp_file(const tn_file *f, const char *path, const tn_apr_stamp
 	if (path == NULL || stamp == NULL)
 		err_set(err, TN_E_USAGE, TN_NO_OFFSET, "no path or no stamp given");
 	else if (f->format != format_named("apr"))
-		err_set(err, TN_E_USAGE, TN_NO_OFFSET, "only an apr file can be stamped, this is %s", f->format->name);
-	else if (check_stamp(stamp, err) == TN_OK && (result.report = mem_alloc(sizeof *result.report)) == NULL)
+		err_set(err, TN_E_USAGE, TN_NO_OFFSET,
+			"only an apr file can be stamped, this is %s", f->format->name);
+	else if (check_stamp(stamp, err) == TN_OK &&
+	         (result.report = mem_alloc(sizeof *result.report)) == NULL)
 		err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
 	if (result.report != NULL) {
 		report_init(result.report);

@@ -9,8 +9,8 @@ enum { SPDX_LICENCES = 699, SPDX_EXCEPTIONS = 79 };
 extern const char *const spdx_licences[SPDX_LICENCES];
 extern const char *const spdx_exceptions[SPDX_EXCEPTIONS];
 
-/* Is the text a licence expression, its identifiers known? Their case does not count. Where it is none,
- * *bad is the word that is wrong, empty at the end of the text. */
+/* Is the text a licence expression, its identifiers known? Their case does not count. Where it
+ * is none, *bad is the word that is wrong, empty at the end of the text. */
 bool spdx_ok(tn_view text, tn_view *bad);
 
 #endif

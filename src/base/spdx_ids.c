@@ -1,5 +1,5 @@
-/* spdx_ids.c - the identifiers of the SPDX licence list 3.27.0, and its exceptions, sorted by their lower-case
- * letters. Deprecated ones are among them: files that have them are not wrong. */
+/* spdx_ids.c - the identifiers of the SPDX licence list 3.27.0, and its exceptions, sorted by their
+ * lower-case letters. Deprecated ones are among them: files that have them are not wrong. */
 #include "base/spdx.h"
 
 const char *const spdx_licences[SPDX_LICENCES] = {

@@ -17,12 +17,15 @@ struct stamp {
 
 #define AT(field) offsetof(struct stamp, field)
 static const struct opt options[] = {
-	{ "license", 0, OPT_TEXT, AT(license), "SPDX", "of the weights: Apache-2.0, LicenseRef-ours" },
+	{ "license", 0, OPT_TEXT, AT(license), "SPDX",
+	  "of the weights: Apache-2.0, LicenseRef-ours" },
 	{ "data-source", 0, OPT_TEXT, AT(data_source), "TEXT", "what it was trained on" },
 	{ "data-license", 0, OPT_TEXT, AT(data_license), "SPDX", "of that" },
 	{ "architecture", 0, OPT_TEXT, AT(architecture), "NAME", "the family: llama, qwen2" },
-	{ "hf-architecture", 0, OPT_TEXT, AT(hf_architecture), "NAME", "the class: Qwen2ForCausalLM" },
-	{ "hf-model-type", 0, OPT_TEXT, AT(hf_model_type), "NAME", "the model_type of config.json" },
+	{ "hf-architecture", 0, OPT_TEXT, AT(hf_architecture), "NAME",
+	  "the class: Qwen2ForCausalLM" },
+	{ "hf-model-type", 0, OPT_TEXT, AT(hf_model_type), "NAME",
+	  "the model_type of config.json" },
 	{ "vocabulary", 0, OPT_TEXT, AT(vocabulary), "FILE", "the tokenizer's tokens, one a line" },
 	{ "merges", 0, OPT_TEXT, AT(merges), "FILE", "its merges, one a line, as in merges.txt" },
 	{ "tokenizer-model", 0, OPT_TEXT, AT(tokenizer_model), "NAME", "its kind: bpe, unigram" },
@@ -52,7 +55,8 @@ static char *read_all(FILE *f, size_t *len)
 	return text;
 }
 
-/* The last line may lack its end; one that is empty is an empty token, except at the end of the file. */
+/* The last line may lack its end; one that is empty is an empty token, except at the end of the
+ * file. */
 static void split(struct lines *l, size_t len)
 {
 	size_t cap = 0, from = 0;
@@ -98,7 +102,8 @@ static void free_lines(struct lines *l)
 static void skip_version(struct lines *l)
 {
 	static const char mark[] = "#version";
-	if (l->n == 0 || l->list[0].len < sizeof mark - 1 || memcmp(l->list[0].ptr, mark, sizeof mark - 1) != 0)
+	if (l->n == 0 || l->list[0].len < sizeof mark - 1 ||
+	    memcmp(l->list[0].ptr, mark, sizeof mark - 1) != 0)
 		return;
 	l->n--;
 	memmove(l->list, l->list + 1, l->n * sizeof *l->list);
@@ -164,16 +169,21 @@ static enum status write_stamped(const struct cli *cli, const struct stamp *o, c
 	return status;
 }
 
-static enum status stamp(const struct cli *cli, const struct stamp *o, const struct lines *vocabulary,
-                         const struct lines *merges)
+static enum status stamp(const struct cli *cli, const struct stamp *o,
+                         const struct lines *vocabulary, const struct lines *merges)
 {
 	struct input in;
 	const tn_apr_stamp stamp = {
-		.license = o->license, .data_license = o->data_license, .data_source = o->data_source,
-		.hf_architecture = o->hf_architecture, .hf_model_type = o->hf_model_type,
+		.license = o->license,
+		.data_license = o->data_license,
+		.data_source = o->data_source,
+		.hf_architecture = o->hf_architecture,
+		.hf_model_type = o->hf_model_type,
 		.architecture = o->architecture,
-		.vocabulary = vocabulary->list, .n_vocabulary = vocabulary->n,
-		.merges = merges->list, .n_merges = merges->n,
+		.vocabulary = vocabulary->list,
+		.n_vocabulary = vocabulary->n,
+		.merges = merges->list,
+		.n_merges = merges->n,
 		.tokenizer_model_type = o->tokenizer_model,
 	};
 	enum status status = input_open(&in, cli, cli->args[0]);
@@ -204,9 +214,17 @@ static enum status run(const struct cli *cli, const void *own)
 }
 
 const struct command cmd_stamp = {
-	.name = "stamp", .args = "IN OUT", .summary = "Say in an APR file where the model comes from",
-	.details = "IN is written again with the fields that are given; all else stays. The tensors stand in\n"
-	           "the order of their names afterwards; where they did before, their bytes are moved\n"
-	           "without being read. The same stamp again gives the same bytes.\n",
-	.options = options, .size = sizeof(struct stamp), .least = 2, .most = 2, .run = run,
+        .name = "stamp",
+        .args = "IN OUT",
+        .summary = "Say in an APR file where the model comes from",
+        .details = "IN is written again with the fields that are given; all else stays. The "
+	           "tensors stand in\n"
+                   "the order of their names afterwards; where they did before, their bytes are "
+		   "moved\n"
+                   "without being read. The same stamp again gives the same bytes.\n",
+        .options = options,
+        .size = sizeof(struct stamp),
+        .least = 2,
+        .most = 2,
+        .run = run,
 };

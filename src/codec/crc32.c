@@ -1,7 +1,8 @@
 /* crc32.c - CRC-32 through libdeflate, and its algebra.
  *
- * A CRC is a polynomial over the field of two elements, modulo one of degree 32; the highest bit of the number is
- * the coefficient of x^0. A byte that follows multiplies what was there before by x^8. */
+ * A CRC is a polynomial over the field of two elements, modulo one of degree 32; the highest bit
+ * of the number is the coefficient of x^0. A byte that follows multiplies what was there before
+ * by x^8. */
 #include "codec/crc32.h"
 #include <libdeflate.h>
 
@@ -38,4 +39,7 @@ static uint32_t shifted(uint32_t crc, uint64_t n)
 
 uint32_t crc32_concat(uint32_t a, uint32_t b, uint64_t b_len) { return shifted(a, b_len) ^ b; }
 
-uint32_t crc32_tail(uint32_t whole, uint32_t before, uint64_t n) { return whole ^ shifted(before, n); }
+uint32_t crc32_tail(uint32_t whole, uint32_t before, uint64_t n)
+{
+	return whole ^ shifted(before, n);
+}

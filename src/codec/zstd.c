@@ -41,7 +41,8 @@ bool zstd_unpack(struct zstd *z, const void *from, size_t n, void *to, size_t le
 {
 	if (z->unpack == NULL && (z->unpack = ZSTD_createDCtx()) == NULL)
 		return false;
-	return ZSTD_decompressDCtx(z->unpack, to, len, from, n) == len; /* an error is a huge number */
+	/* an error is a huge number */
+	return ZSTD_decompressDCtx(z->unpack, to, len, from, n) == len;
 }
 
 bool zstd_unpack_all(tn_view from, struct buf *out)

@@ -1,5 +1,6 @@
-/* blocks.c - compressing a tensor in blocks, twice: once for the lengths, which stand before the data, and once for
- * the data. Memory is that of one batch of blocks, whatever the tensor's size. blocks_read.c is its twin. */
+/* blocks.c - compressing a tensor in blocks, twice: once for the lengths, which stand before the
+ * data, and once for the data. Memory is that of one batch of blocks, whatever the tensor's
+ * size. blocks_read.c is its twin. */
 #include "io/blocks.h"
 
 #include "base/bytes.h"
@@ -47,15 +48,16 @@ static void worker_free(struct worker *w)
 }
 
 /* The block in to, which has room for n bytes; its length as the table has it. */
-static uint32_t pack_block(struct worker *w, enum block_codec codec, unsigned width, const uint8_t *from, size_t n,
-                           uint8_t *to)
+static uint32_t pack_block(struct worker *w, enum block_codec codec, unsigned width,
+                           const uint8_t *from, size_t n, uint8_t *to)
 {
 	const uint8_t *bytes = from;
 	if (width > 1) {
 		planes_split(from, n, width, w->planes);
 		bytes = w->planes;
 	}
-	size_t got = codec == BLOCKS_LZ4 ? lz4_pack(bytes, n, to, n - 1) : zstd_pack(w->zstd, bytes, n, to, n - 1);
+	size_t got = codec == BLOCKS_LZ4 ? lz4_pack(bytes, n, to, n - 1)
+	                                 : zstd_pack(w->zstd, bytes, n, to, n - 1);
 	if (got != 0)
 		return (uint32_t)got;
 	memcpy(to, from, n);
@@ -77,7 +79,8 @@ struct batch {
 
 static bool batch_init(struct batch *b, const struct packing *p, unsigned threads)
 {
-	*b = (struct batch){ .p = p, .threads = threads, .packed = mem_alloc((size_t)BATCH * BLOCK_SIZE) };
+	*b = (struct batch){ .p = p, .threads = threads };
+	b->packed = mem_alloc((size_t)BATCH * BLOCK_SIZE);
 	return b->packed != NULL;
 }
 
@@ -97,8 +100,8 @@ static void pack_some(struct batch *b, size_t *next, int *failed)
 		i = (*next)++;
 		if (i >= blocks_of(b->bytes))
 			break;
-		b->lengths[i] = pack_block(w, b->p->codec, b->p->width, b->raw + i * BLOCK_SIZE, block_bytes(b, i),
-		                           b->packed + i * BLOCK_SIZE);
+		b->lengths[i] = pack_block(w, b->p->codec, b->p->width, b->raw + i * BLOCK_SIZE,
+		                           block_bytes(b, i), b->packed + i * BLOCK_SIZE);
 	}
 	if (w == NULL) {
 #pragma omp atomic write
@@ -128,7 +131,10 @@ static uint64_t batch_stored(const struct batch *b)
 	return sum;
 }
 
-static void no_memory(tn_error *err) { err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for compression"); }
+static void no_memory(tn_error *err)
+{
+	err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for compression");
+}
 
 /* ---- Measuring ---- */
 
@@ -168,15 +174,19 @@ static void measure_batch(void *ctx, const uint8_t *raw, size_t n)
 		m->p.lengths[m->n++] = m->b.lengths[i];
 }
 
-static uint64_t block_count(uint64_t nbytes) { return nbytes / BLOCK_SIZE + (nbytes % BLOCK_SIZE != 0); }
+static uint64_t block_count(uint64_t nbytes)
+{
+	return nbytes / BLOCK_SIZE + (nbytes % BLOCK_SIZE != 0);
+}
 
-tn_code blocks_measure(const struct source *s, enum block_codec codec, unsigned width, unsigned threads,
-                       struct arena *mem, struct packing *out, tn_error *err)
+tn_code blocks_measure(const struct source *s, enum block_codec codec, unsigned width,
+                       unsigned threads, struct arena *mem, struct packing *out, tn_error *err)
 {
 	uint64_t n = block_count(s->len);
-	struct measuring m = { .p = { .codec = codec, .width = width, .stored = BLOCKS_HEAD + 4 * n }, .err = err };
+	struct measuring m = { .p = { .codec = codec, .width = width }, .err = err };
 	struct sink sink;
 	*out = (struct packing){ .lengths = NULL };
+	m.p.stored = BLOCKS_HEAD + 4 * n;
 	if (m.p.stored >= s->len)
 		return TN_OK;
 	m.p.lengths = arena_raw(mem, n, sizeof *m.p.lengths);
@@ -224,13 +234,16 @@ static void write_batch(void *ctx, const uint8_t *raw, size_t n)
 		no_memory(w->out->err);
 	for (size_t i = 0; i < blocks_of(n) && sink_ok(w->out); i++) {
 		if (w->b.lengths[i] != w->b.p->lengths[w->n++])
-			err_set(w->out->err, TN_E_CORRUPT, TN_NO_OFFSET, "its bytes changed while they were being compressed");
+			err_set(w->out->err, TN_E_CORRUPT, TN_NO_OFFSET,
+				"its bytes changed while they were being compressed");
 		sink_write(w->out, w->b.packed + i * BLOCK_SIZE, stored_length(w->b.lengths[i]));
 	}
 }
 
-/* The source streams into a sink of its own, which shares the error of the one that is written to. */
-void blocks_stream(const struct source *s, const struct packing *p, unsigned threads, struct sink *out)
+/* The source streams into a sink of its own, which shares the error of the one that is written
+ * to. */
+void blocks_stream(const struct source *s, const struct packing *p, unsigned threads,
+                   struct sink *out)
 {
 	struct writing w = { .out = out };
 	struct sink sink;

@@ -1,7 +1,8 @@
 /* blocks_read.c - any range of a tensor that is stored in blocks.
  *
- * Head and table come from a file: each length is held against what is stored and against what a block may have
- * before anything is taken for it. Like all reading in bulk this goes by position and not through the map. */
+ * Head and table come from a file: each length is held against what is stored and against what a
+ * block may have before anything is taken for it. Like all reading in bulk this goes by position
+ * and not through the map. */
 #include "io/blocks.h"
 
 #include "base/bytes.h"
@@ -24,7 +25,8 @@ struct coded {
 
 static tn_code corrupt(const struct coded *c, const char *why, tn_error *err)
 {
-	return err_set(err, TN_E_CORRUPT, c->t->offset, "compressed tensor '%s': %s", ESC(c->t->name), why);
+	return err_set(err, TN_E_CORRUPT, c->t->offset, "compressed tensor '%s': %s",
+	               ESC(c->t->name), why);
 }
 
 static tn_code read_head(struct coded *c, tn_error *err)
@@ -64,15 +66,16 @@ static bool length_ok(const struct coded *c, uint64_t i, uint32_t entry)
 }
 
 /* The table up to block last. Where block first starts is in *at, those from first on are kept. */
-static tn_code read_table(const struct coded *c, uint64_t first, uint64_t last, uint32_t *kept, uint64_t *at,
-                          tn_error *err)
+static tn_code read_table(const struct coded *c, uint64_t first, uint64_t last, uint32_t *kept,
+                          uint64_t *at, tn_error *err)
 {
 	uint8_t piece[4 * AT_A_TIME];
 	uint64_t end = BLOCKS_HEAD + 4 * c->n;
 	*at = end;
 	for (uint64_t i = 0; i <= last; ) {
 		uint64_t many = min_u64(last + 1 - i, AT_A_TIME);
-		if (reader_read(c->r, c->t->offset + BLOCKS_HEAD + 4 * i, piece, (size_t)(4 * many), err) != TN_OK)
+		if (reader_read(c->r, c->t->offset + BLOCKS_HEAD + 4 * i, piece, (size_t)(4 * many),
+		                err) != TN_OK)
 			return err->code;
 		for (uint64_t k = 0; k < many; k++, i++) {
 			uint32_t entry = le32(piece + 4 * k);
@@ -117,8 +120,8 @@ static void worker_free(struct worker *w)
 }
 
 /* Block i, stored at the given place, into to. */
-static tn_code read_block(const struct coded *c, struct worker *w, uint64_t i, uint64_t at, uint32_t entry, uint8_t *to,
-                          tn_error *err)
+static tn_code read_block(const struct coded *c, struct worker *w, uint64_t i, uint64_t at,
+                          uint32_t entry, uint8_t *to, tn_error *err)
 {
 	size_t raw = (size_t)block_bytes(c, i), n = stored_length(entry);
 	bool planes = c->width > 1;
@@ -127,14 +130,16 @@ static tn_code read_block(const struct coded *c, struct worker *w, uint64_t i, u
 	if (reader_read(c->r, c->t->offset + at, w->stored, n, err) != TN_OK)
 		return err->code;
 	uint8_t *into = planes ? w->planes : to;
-	if (!(c->codec == BLOCKS_LZ4 ? lz4_unpack(w->stored, n, into, raw) : zstd_unpack(w->zstd, w->stored, n, into, raw)))
+	if (!(c->codec == BLOCKS_LZ4 ? lz4_unpack(w->stored, n, into, raw)
+	                             : zstd_unpack(w->zstd, w->stored, n, into, raw)))
 		return corrupt(c, "a block does not decode to its length", err);
 	if (planes)
 		planes_join(w->planes, raw, c->width, to);
 	return TN_OK;
 }
 
-/* A range of the tensor. Blocks that it has whole are decoded where they belong, those at its ends elsewhere. */
+/* A range of the tensor. Blocks that it has whole are decoded where they belong, those at its
+ * ends elsewhere. */
 struct range {
 	struct coded *c;
 	uint64_t      off, first;
@@ -152,7 +157,8 @@ static tn_code read_part(const struct range *g, struct worker *w, uint64_t k, tn
 	uint64_t from = max_u64(start, g->off), to = min_u64(end, g->off + g->n);
 	bool whole = from == start && to == end;
 	uint8_t *place = g->buf + (from - g->off);
-	if (read_block(g->c, w, i, g->places[k], g->entries[k], whole ? place : w->block, err) != TN_OK)
+	if (read_block(g->c, w, i, g->places[k], g->entries[k], whole ? place : w->block, err) !=
+	    TN_OK)
 		return err->code;
 	if (!whole)
 		memcpy(place, w->block + (from - start), (size_t)(to - from));
@@ -199,7 +205,8 @@ static tn_code read_range(struct range *g, tn_error *err)
 	return err->code;
 }
 
-tn_code blocks_read(const struct reader *r, const struct tensor *t, uint64_t off, void *buf, size_t n, tn_error *err)
+tn_code blocks_read(const struct reader *r, const struct tensor *t, uint64_t off, void *buf,
+                    size_t n, tn_error *err)
 {
 	struct coded c = { .r = r, .t = t };
 	if (n == 0)
@@ -226,6 +233,8 @@ tn_code blocks_check(const struct reader *r, const struct tensor *t, tn_error *e
 	if (read_head(&c, err) != TN_OK)
 		return err->code;
 	if (c.n == 0)
-		return t->stored == BLOCKS_HEAD ? TN_OK : corrupt(&c, "its blocks do not fill what is stored", err);
+		return t->stored == BLOCKS_HEAD
+		               ? TN_OK
+			       : corrupt(&c, "its blocks do not fill what is stored", err);
 	return read_table(&c, c.n, c.n - 1, NULL, &at, err);
 }

@@ -19,7 +19,10 @@ struct members {
 };
 enum { FEW = 16 };
 
-static tn_view key_at(const void *nodes, uint64_t i) { return ((struct tn_meta *const *)nodes)[i]->key; }
+static tn_view key_at(const void *nodes, uint64_t i)
+{
+	return ((struct tn_meta *const *)nodes)[i]->key;
+}
 
 static bool members_init(struct members *m, struct arena *mem, size_t n)
 {
@@ -109,9 +112,10 @@ static bool fill(struct json_tree *t, const struct json_val *v, struct tn_meta *
 struct tn_meta *json_tree_get(struct json_tree *t, const struct json_val *v)
 {
 	static const tn_meta_type types[] = {
-		[JSON_NULL] = TN_META_NULL, [JSON_BOOL] = TN_META_BOOL, [JSON_UINT] = TN_META_UINT, [JSON_INT] = TN_META_INT,
-		[JSON_REAL] = TN_META_FLOAT, [JSON_STRING] = TN_META_STRING, [JSON_ARRAY] = TN_META_ARRAY,
-		[JSON_OBJECT] = TN_META_MAP,
+	        [JSON_NULL] = TN_META_NULL,   [JSON_BOOL] = TN_META_BOOL,
+	        [JSON_UINT] = TN_META_UINT,   [JSON_INT] = TN_META_INT,
+	        [JSON_REAL] = TN_META_FLOAT,  [JSON_STRING] = TN_META_STRING,
+	        [JSON_ARRAY] = TN_META_ARRAY, [JSON_OBJECT] = TN_META_MAP,
 	};
 	struct tn_meta *node = meta_new(t->mem, types[json_type(v)]);
 	return node != NULL && fill(t, v, node) ? node : NULL;

@@ -1,4 +1,5 @@
-/* planes.c - byte planes. The inner loops run over one plane, so that a compiler can unroll them. */
+/* planes.c - byte planes. The inner loops run over one plane, so that a compiler can unroll
+ * them. */
 #include "io/planes.h"
 
 #include <string.h>

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* n bytes in elements of width; what is left over at the end stays as it is. from and to must not overlap. */
+/* n bytes in elements of width; what is left over at the end stays as it is. from and to must
+ * not overlap. */
 void planes_split(const uint8_t *from, size_t n, unsigned width, uint8_t *to);
 void planes_join(const uint8_t *from, size_t n, unsigned width, uint8_t *to);
 

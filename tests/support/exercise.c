@@ -21,8 +21,8 @@ static uint64_t walk(const tn_meta *node, unsigned depth)
 	return sum;
 }
 
-/* The bytes in place and those that are read must be the same. That compressed blocks are wrong is told
- * only by reading them: such a tensor has no bytes. */
+/* The bytes in place and those that are read must be the same. That compressed blocks are wrong
+ * is told only by reading them: such a tensor has no bytes. */
 static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t, bool *has_bytes)
 {
 	tn_error err;
@@ -57,7 +57,9 @@ static const char *check_missing(const tn_file *file, size_t i, const tn_tensor 
 		return "a tensor inside the file is said to be missing";
 	if (tn_read(file, i, 0, &byte, 0, &err) != TN_E_TRUNCATED)
 		return "a missing tensor can be read";
-	return tn_bytes(file, i, &in_place, &err) != TN_E_TRUNCATED ? "a missing tensor can be borrowed" : NULL;
+	return tn_bytes(file, i, &in_place, &err) != TN_E_TRUNCATED
+	               ? "a missing tensor can be borrowed"
+		       : NULL;
 }
 
 /* What can be decoded at all can be decoded at both ends, and no further. */
@@ -72,7 +74,8 @@ static const char *read_values(const tn_file *file, size_t i, const tn_tensor *t
 	if (!shape_elements(t->rank, t->shape, &n))
 		return "a tensor of too many elements is decoded";
 	size_t some = (size_t)min_u64(n, SOME);
-	if (tn_read_f32(file, i, 0, out, some, &err) != TN_OK || tn_read_f32(file, i, n - some, out, some, &err) != TN_OK)
+	if (tn_read_f32(file, i, 0, out, some, &err) != TN_OK ||
+	    tn_read_f32(file, i, n - some, out, some, &err) != TN_OK)
 		return "a tensor that can be decoded is not";
 	if (tn_read_f32(file, i, n, out, 1, &err) == TN_OK)
 		return "an element past the end of a tensor is decoded";

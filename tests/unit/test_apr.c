@@ -28,8 +28,8 @@ static tn_writer *new_writer(const tn_write_options *options)
 	return w;
 }
 
-static void add(tn_writer *w, const char *name, tn_dtype dtype, uint32_t rank, const uint64_t *shape,
-                const void *bytes, size_t n)
+static void add(tn_writer *w, const char *name, tn_dtype dtype, uint32_t rank,
+                const uint64_t *shape, const void *bytes, size_t n)
 {
 	tn_source s = { .kind = TN_SOURCE_MEMORY, .memory = { bytes, n } };
 	OK(tn_writer_add(w, tn_text(name), dtype, rank, shape, n, &s, &err));
@@ -97,7 +97,8 @@ static void one_tensor(void **state)
 	expect_file(save(w), "good-0_f32_2x2");
 }
 
-/* Data in the order of adding: by name that is the in-memory writer's file, else the streaming one's. */
+/* Data in the order of adding: by name that is the in-memory writer's file, else the streaming
+ * one's. */
 static void the_order_of_data(void **state)
 {
 	(void)state;
@@ -114,7 +115,8 @@ static void the_order_of_data(void **state)
 		add(w, "h", TN_F16, 1, three, h, sizeof h);
 		if (!streamed)
 			add(w, "q", TN_APR_Q8, 2, square, q, sizeof q);
-		expect_file(save(w), streamed ? "good-0_f16_and_aprq8_streamed" : "good-0_f16_and_aprq8");
+		expect_file(save(w),
+		            streamed ? "good-0_f16_and_aprq8_streamed" : "good-0_f16_and_aprq8");
 	}
 }
 
@@ -124,8 +126,11 @@ static void linear_regression(void **state)
 	static const float weights[] = { 1, 2, 0.5f, -0.5f, 4, -2, 0.25f, 8 }, bias[] = { 0.125f };
 	tn_writer *w = new_writer(NULL);
 	tn_apr a = {
-		.given = TN_APR_GIVEN(TN_APR_NAME) | TN_APR_GIVEN(TN_APR_VERSION) | TN_APR_GIVEN(TN_APR_CREATED_AT),
-		.name = tn_text("golden-v2"), .version = tn_text("0.0.0-golden"), .created_at = tn_text("1700000000"),
+		.given = TN_APR_GIVEN(TN_APR_NAME) | TN_APR_GIVEN(TN_APR_VERSION) |
+		         TN_APR_GIVEN(TN_APR_CREATED_AT),
+		.name = tn_text("golden-v2"),
+		.version = tn_text("0.0.0-golden"),
+		.created_at = tn_text("1700000000"),
 	};
 	put_model_type(w, "linear_regression", 8);
 	OK(tn_apr_put(w, &a, &err));
@@ -137,7 +142,8 @@ static void linear_regression(void **state)
 /* ---- Refused where upstream damages ---- */
 
 /* A writer with one u8 tensor of that name, dtype and rank; what becomes of it. */
-static tn_code size_with(tn_view name, tn_dtype dtype, uint32_t rank, const tn_write_options *options)
+static tn_code size_with(tn_view name, tn_dtype dtype, uint32_t rank,
+                         const tn_write_options *options)
 {
 	static const uint64_t ones[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 	static const uint8_t bytes[16];
@@ -190,12 +196,15 @@ static void too_much_metadata(void **state)
 	assert_non_null(text);
 	memset(text, 'x', MOST);
 	tn_writer *w = new_writer(NULL);
-	size_t around = strlen("{\"model_type\":\"\",\"license\":null,\"data_source\":null,\"data_license\":null,"
-	                       "\"total_size\":0,\"param_count\":0,\"k\":\"\"}");
+	size_t around = strlen(
+		"{\"model_type\":\"\",\"license\":null,\"data_source\":null,\"data_license\":null,"
+		"\"total_size\":0,\"param_count\":0,\"k\":\"\"}");
 	uint64_t size;
-	OK(tn_put_string(w, tn_writer_metadata(w), VIEW("k"), (tn_view){ text, MOST - around }, &err));
+	OK(tn_put_string(w, tn_writer_metadata(w), VIEW("k"), (tn_view){ text, MOST - around },
+	                 &err));
 	OK(tn_writer_size(w, &size, &err));
-	OK(tn_put_string(w, tn_writer_metadata(w), VIEW("k"), (tn_view){ text, MOST - around + 1 }, &err));
+	OK(tn_put_string(w, tn_writer_metadata(w), VIEW("k"), (tn_view){ text, MOST - around + 1 },
+	                 &err));
 	assert_int_equal(tn_writer_size(w, &size, &err), TN_E_LIMIT);
 	tn_writer_free(w);
 	free(text);
@@ -211,8 +220,10 @@ static void custom_keys_are_sorted(void **state)
 	OK(tn_put_string(w, root, VIEW("name"), VIEW("n"), &err));
 	OK(tn_put_null(w, root, VIEW("alpha"), &err));
 	tn_view v = save(w);
-	const char *want = "{\"model_type\":\"\",\"name\":\"n\",\"license\":null,\"data_source\":null,\"data_license\":null,"
-	                   "\"total_size\":0,\"param_count\":0,\"alpha\":null,\"name \":true,\"zeta\":1}";
+	const char *want =
+		"{\"model_type\":\"\",\"name\":\"n\",\"license\":null,\"data_source\":null,\"data_"
+		"license\":null,"
+		"\"total_size\":0,\"param_count\":0,\"alpha\":null,\"name \":true,\"zeta\":1}";
 	assert_memory_equal(v.ptr + 64, want, strlen(want));
 	free((void *)v.ptr);
 }
@@ -223,14 +234,38 @@ static tn_apr every_field(void)
 {
 	tn_apr a = {
 		.given = TN_APR_GIVEN(TN_APR_FIELDS) - 1,
-		.model_type = tn_text("m"), .name = tn_text("n"), .description = tn_text("d"), .author = tn_text("a"),
-		.license = tn_text("MIT"), .data_source = tn_text("s"), .data_license = tn_text("CC0-1.0"), .version = tn_text("1"),
-		.source = tn_text("hf://x"), .original_format = tn_text("gguf"), .created_at = tn_text("now"),
-		.total_size = 3, .param_count = UINT64_MAX, .chat_template = tn_text("{{}}"), .chat_format = tn_text("chatml"),
-		.architecture = tn_text("llama"), .hf_architecture = tn_text("L"), .hf_model_type = tn_text("l"),
-		.hidden_size = 1, .num_layers = 2, .num_heads = 3, .num_kv_heads = 4, .vocab_size = 5, .intermediate_size = 6,
-		.max_position_embeddings = 7, .rope_theta = 10000, .rope_type = 2, .rms_norm_eps = 1e-5f, .head_dim = 8,
-		.num_experts = 9, .num_experts_per_tok = 10, .moe_intermediate_size = 11,
+		.model_type = tn_text("m"),
+		.name = tn_text("n"),
+		.description = tn_text("d"),
+		.author = tn_text("a"),
+		.license = tn_text("MIT"),
+		.data_source = tn_text("s"),
+		.data_license = tn_text("CC0-1.0"),
+		.version = tn_text("1"),
+		.source = tn_text("hf://x"),
+		.original_format = tn_text("gguf"),
+		.created_at = tn_text("now"),
+		.total_size = 3,
+		.param_count = UINT64_MAX,
+		.chat_template = tn_text("{{}}"),
+		.chat_format = tn_text("chatml"),
+		.architecture = tn_text("llama"),
+		.hf_architecture = tn_text("L"),
+		.hf_model_type = tn_text("l"),
+		.hidden_size = 1,
+		.num_layers = 2,
+		.num_heads = 3,
+		.num_kv_heads = 4,
+		.vocab_size = 5,
+		.intermediate_size = 6,
+		.max_position_embeddings = 7,
+		.rope_theta = 10000,
+		.rope_type = 2,
+		.rms_norm_eps = 1e-5f,
+		.head_dim = 8,
+		.num_experts = 9,
+		.num_experts_per_tok = 10,
+		.moe_intermediate_size = 11,
 	};
 	a.quantization.quant_type = tn_text("int8");
 	a.quantization.bits = 8;
@@ -250,14 +285,21 @@ static char *shown(const tn_apr *a)
 	char *text = malloc(4000);
 	assert_non_null(text);
 #define T(v) VIEW_ARG(a->v), a->v.ptr != NULL
-	snprintf(text, 4000, "%llx %.*s %.*s%d %.*s%d %.*s%d %.*s%d %.*s%d %llu %llu %.*s %u %d %d %llu %llu %llu %.*s%d %.*s%d %.*s%d "
-	         "%.*s%d %.*s %llu %llu %a %u %a %llu %llu", (unsigned long long)a->given, VIEW_ARG(a->model_type), T(name), T(license),
-	         T(data_source), T(created_at), T(original_format), (unsigned long long)a->total_size,
-	         (unsigned long long)a->param_count, VIEW_ARG(a->quantization.quant_type), a->quantization.bits,
-	         a->quantization.symmetric, a->quantization.has_block_size, (unsigned long long)a->quantization.block_size,
-	         (unsigned long long)a->sharding.shard_count, (unsigned long long)a->sharding.shard_index, T(sharding.pattern),
-	         T(special_tokens.bos), T(special_tokens.eos), T(special_tokens.im_end), VIEW_ARG(a->chat_format),
-	         (unsigned long long)a->hidden_size, (unsigned long long)a->max_position_embeddings, (double)a->rope_theta,
+	snprintf(text, 4000,
+	         "%llx %.*s %.*s%d %.*s%d %.*s%d %.*s%d %.*s%d %llu %llu %.*s %u %d %d %llu %llu "
+	         "%llu %.*s%d %.*s%d %.*s%d "
+	         "%.*s%d %.*s %llu %llu %a %u %a %llu %llu",
+	         (unsigned long long)a->given, VIEW_ARG(a->model_type), T(name), T(license),
+	         T(data_source), T(created_at), T(original_format),
+	         (unsigned long long)a->total_size, (unsigned long long)a->param_count,
+	         VIEW_ARG(a->quantization.quant_type), a->quantization.bits,
+	         a->quantization.symmetric, a->quantization.has_block_size,
+	         (unsigned long long)a->quantization.block_size,
+	         (unsigned long long)a->sharding.shard_count,
+	         (unsigned long long)a->sharding.shard_index, T(sharding.pattern),
+	         T(special_tokens.bos), T(special_tokens.eos), T(special_tokens.im_end),
+	         VIEW_ARG(a->chat_format), (unsigned long long)a->hidden_size,
+	         (unsigned long long)a->max_position_embeddings, (double)a->rope_theta,
 	         a->rope_type, (double)a->rms_norm_eps, (unsigned long long)a->head_dim,
 	         (unsigned long long)a->moe_intermediate_size);
 #undef T
@@ -297,7 +339,8 @@ static void absent_fields(void **state)
 	free((void *)v.ptr);
 }
 
-/* A field of a type that it cannot have is hidden from APR's readers, and comes back all the same. */
+/* A field of a type that it cannot have is hidden from APR's readers, and comes back all the
+ * same. */
 static void fields_of_other_types(void **state)
 {
 	(void)state;
@@ -315,13 +358,16 @@ static void fields_of_other_types(void **state)
 	tn_file *f = open_view(v), *bare;
 	tn_open_options container = { .ignore_envelope = true };
 	char *text = dump_meta(tn_metadata(f), true);
-	assert_string_equal(text, "\"hidden_size\" string \"64\"\n\"license\" array\n\"model_type\" string \"\"\n"
-	                          "\"rope_theta\" float64 3fe0000000000000\n\"vocab_size\" uint16 7\n");
+	assert_string_equal(
+	        text,
+		"\"hidden_size\" string \"64\"\n\"license\" array\n\"model_type\" string \"\"\n"
+		"\"rope_theta\" float64 3fe0000000000000\n\"vocab_size\" uint16 7\n");
 	free(text);
 	OK(tn_open_memory(&bare, v, &container, &err));
 	tn_apr out;
 	tn_apr_read(bare, &out);
-	assert_true(out.given == (TN_APR_GIVEN(TN_APR_ROPE_THETA) | TN_APR_GIVEN(TN_APR_VOCAB_SIZE)));
+	assert_true(out.given ==
+	            (TN_APR_GIVEN(TN_APR_ROPE_THETA) | TN_APR_GIVEN(TN_APR_VOCAB_SIZE)));
 	tn_close(bare);
 	tn_close(f);
 	free((void *)v.ptr);
@@ -347,7 +393,8 @@ static void flags(void **state)
 
 static tn_view stamped(tn_view v, const tn_apr_stamp *stamp)
 {
-	char *folder = tempdir_new(), *path = files_join(folder, "out.apr"), *in = files_join(folder, "in.apr");
+	char *folder = tempdir_new(), *path = files_join(folder, "out.apr"),
+	     *in = files_join(folder, "in.apr");
 	tn_write_options quick = { .no_sync = true };
 	tn_converted done;
 	tn_file *f;
@@ -374,15 +421,21 @@ static tn_view golden(const char *name)
 }
 
 static const tn_apr_stamp teacher = {
-	.license = "Apache-2.0", .data_source = "teacher-only", .data_license = "", .hf_architecture = "Qwen2ForCausalLM",
-	.hf_model_type = "qwen2", .architecture = "qwen2",
+        .license = "Apache-2.0",
+        .data_source = "teacher-only",
+        .data_license = "",
+        .hf_architecture = "Qwen2ForCausalLM",
+        .hf_model_type = "qwen2",
+        .architecture = "qwen2",
 };
 
-/* Streamed data is put in order, as upstream's stamp puts it; a second stamp of the same finds it so. */
+/* Streamed data is put in order, as upstream's stamp puts it; a second stamp of the same finds
+ * it so. */
 static void as_upstream_stamps(void **state)
 {
 	(void)state;
-	tn_view before = golden("good-18_stamp_before"), after = stamped(before, &teacher), again = stamped(after, &teacher);
+	tn_view before = golden("good-18_stamp_before"), after = stamped(before, &teacher),
+	        again = stamped(after, &teacher);
 	assert_int_equal(again.len, after.len);
 	assert_memory_equal(again.ptr, after.ptr, after.len);
 	free((void *)again.ptr);
@@ -426,10 +479,12 @@ static void header_of_a_stamped_file(void **state)
 {
 	(void)state;
 	tn_view v = golden("good-foreign_header"), words[] = { VIEW("<s>"), VIEW("b") };
-	tn_apr_stamp vocabulary = { .vocabulary = words, .n_vocabulary = 2, .merges = words, .n_merges = 0 };
+	tn_apr_stamp vocabulary = {
+		.vocabulary = words, .n_vocabulary = 2, .merges = words, .n_merges = 0 };
 	tn_view out = stamped(v, &vocabulary);
 	assert_int_equal(out.ptr[4] << 8 | out.ptr[5], 0x0200);
-	assert_int_equal(out.ptr[6] | out.ptr[7] << 8, (v.ptr[6] | v.ptr[7] << 8) | TN_APR_HAS_VOCAB);
+	assert_int_equal(out.ptr[6] | out.ptr[7] << 8,
+	                 (v.ptr[6] | v.ptr[7] << 8) | TN_APR_HAS_VOCAB);
 	assert_memory_equal(out.ptr + 44, v.ptr + 44, 20);
 	tn_file *f = open_view(out);
 	const tn_meta *list = tn_meta_find(tn_metadata(f), VIEW("tokenizer.vocabulary"));
@@ -449,7 +504,8 @@ static void header_of_a_stamped_file(void **state)
 static void stamps_that_are_none(void **state)
 {
 	(void)state;
-	static const tn_apr_stamp nothing, bad = { .license = "Apache 2" }, worse = { .data_license = "MIT OR" };
+	static const tn_apr_stamp nothing, bad = { .license = "Apache 2" },
+	                                   worse = { .data_license = "MIT OR" };
 	tn_view v = golden("good-ok");
 	tn_file *f = open_view(v);
 	assert_int_equal(tn_apr_stamp_file(f, "never.apr", &nothing, NULL, NULL, &err), TN_E_USAGE);

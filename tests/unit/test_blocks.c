@@ -22,11 +22,14 @@ static void fill(unsigned width)
 {
 	uint32_t x = 1;
 	for (size_t i = 0; i < MOST; i++)
-		plain[i] = width > 1 && i % width == width - 1 ? 0x3f : (uint8_t)((x = x * 1664525 + 1013904223) >> 28);
+		plain[i] = width > 1 && i % width == width - 1
+		                   ? 0x3f
+		                   : (uint8_t)((x = x * 1664525 + 1013904223) >> 28);
 }
 
 /* Packs len bytes of plain; the stored ones, or the empty view where it does not pay. */
-static tn_view pack(uint64_t len, enum block_codec codec, unsigned width, unsigned threads, struct packing *p)
+static tn_view pack(uint64_t len, enum block_codec codec, unsigned width, unsigned threads,
+                    struct packing *p)
 {
 	struct source s = { .kind = SOURCE_MEMORY, .len = len, .memory = { plain, (size_t)len } };
 	static struct arena mem;
@@ -48,7 +51,9 @@ static tn_view pack(uint64_t len, enum block_codec codec, unsigned width, unsign
 static tn_code read_some(tn_view v, uint64_t nbytes, uint64_t off, size_t n, tn_error *err)
 {
 	struct reader r = { .map = v, .size = v.len };
-	struct tensor t = { .name = VIEW("t"), .enc = ENC_BLOCKS, .nbytes = nbytes, .stored = v.len };
+	struct tensor t = {
+		.name = VIEW("t"), .enc = ENC_BLOCKS, .nbytes = nbytes, .stored = v.len,
+	};
 	*err = (tn_error){ .code = TN_OK };
 	return tensor_read(&r, &t, off, out, n, err);
 }
@@ -56,9 +61,16 @@ static tn_code read_some(tn_view v, uint64_t nbytes, uint64_t off, size_t n, tn_
 static void any_range(void **state)
 {
 	(void)state;
-	static const uint64_t ends[] = {
-		0, 1, 7, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 3 * BLOCK_SIZE, 5 * BLOCK_SIZE, 5 * BLOCK_SIZE + 999, MOST
-	};
+	static const uint64_t ends[] = {0,
+	                                1,
+	                                7,
+	                                BLOCK_SIZE - 1,
+	                                BLOCK_SIZE,
+	                                BLOCK_SIZE + 1,
+	                                3 * BLOCK_SIZE,
+	                                5 * BLOCK_SIZE,
+	                                5 * BLOCK_SIZE + 999,
+	                                MOST };
 	enum { ENDS = sizeof ends / sizeof *ends };
 	for (unsigned width = 1; width <= 8; width *= 2) {
 		for (int codec = BLOCKS_LZ4; codec <= BLOCKS_ZSTD; codec++) {
@@ -157,10 +169,15 @@ static void lies(void **state)
 		unsigned    bytes;
 		const char *msg;
 	} cases[] = {
-		{ 0, 3, 1, "its codec is not known" }, { 0, 0, 1, "its codec is not known" }, { 1, 3, 1, "its planes are not known" },
-		{ 1, 16, 1, "its planes are not known" }, { 2, 1, 2, "its planes are not known" },
-		{ 4, 4096, 4, "its blocks have another size than 65536" }, { 8, MOST + 1, 8, "it has another size than its shape" },
-		{ 8, UINT64_MAX, 8, "it has another size than its shape" }, { 16, 0, 4, "its table has a length that cannot be" },
+		{ 0, 3, 1, "its codec is not known" },
+		{ 0, 0, 1, "its codec is not known" },
+		{ 1, 3, 1, "its planes are not known" },
+		{ 1, 16, 1, "its planes are not known" },
+		{ 2, 1, 2, "its planes are not known" },
+		{ 4, 4096, 4, "its blocks have another size than 65536" },
+		{ 8, MOST + 1, 8, "it has another size than its shape" },
+		{ 8, UINT64_MAX, 8, "it has another size than its shape" },
+		{ 16, 0, 4, "its table has a length that cannot be" },
 		{ 16, BLOCK_SIZE, 4, "its table has a length that cannot be" },
 		{ 16, UINT32_MAX, 4, "its table has a length that cannot be" },
 		{ 20, 0x80000001, 4, "its table has a length that cannot be" },
@@ -181,7 +198,8 @@ static void lies(void **state)
 	}
 }
 
-/* Every byte of head and table, and cut at every length of them: refused or read, and nothing else. */
+/* Every byte of head and table, and cut at every length of them: refused or read, and nothing
+ * else. */
 static void every_byte_of_the_table(void **state)
 {
 	(void)state;
@@ -195,7 +213,10 @@ static void every_byte_of_the_table(void **state)
 		for (unsigned c = 0; c < 256; c++) {
 			stored[at] = (uint8_t)c;
 			struct reader r = { .map = v, .size = v.len };
-			struct tensor t = { .name = VIEW("t"), .enc = ENC_BLOCKS, .nbytes = MOST, .stored = v.len };
+			struct tensor t = { .name = VIEW("t"),
+			                   .enc = ENC_BLOCKS,
+			                   .nbytes = MOST,
+			                   .stored = v.len };
 			tn_code code = read_some(v, MOST, 0, MOST, &err);
 			assert_true(code == TN_OK || code == TN_E_CORRUPT);
 			err.code = TN_OK;
@@ -206,7 +227,8 @@ static void every_byte_of_the_table(void **state)
 	}
 	for (size_t n = 0; n < TABLE; n++)
 		assert_int_equal(read_some((tn_view){ v.ptr, n }, MOST, 0, 1, &err), TN_E_CORRUPT);
-	assert_int_equal(read_some((tn_view){ v.ptr, v.len - 1 }, MOST, 0, MOST, &err), TN_E_CORRUPT);
+	v.len--;
+	assert_int_equal(read_some(v, MOST, 0, MOST, &err), TN_E_CORRUPT);
 }
 
 static void what_can_hold_a_table(void **state)

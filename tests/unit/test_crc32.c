@@ -14,7 +14,8 @@ static void known_values(void **state)
 		{ "The quick brown fox jumps over the lazy dog", 0x414fa339 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		assert_int_equal(crc32_update(0, cases[i].text, strlen(cases[i].text)), cases[i].crc);
+		assert_int_equal(crc32_update(0, cases[i].text, strlen(cases[i].text)),
+		                 cases[i].crc);
 }
 
 static void pieces_give_the_same(void **state)
@@ -53,9 +54,12 @@ static void lengths_past_32_bits(void **state)
 		zeros = crc32_concat(zeros, zeros, n);
 	uint32_t twice = crc32_concat(zeros, zeros, UINT64_C(1) << 39);
 	uint32_t text = crc32_update(0, "text", 4);
-	assert_int_equal(crc32_concat(crc32_concat(text, zeros, UINT64_C(1) << 39), zeros, UINT64_C(1) << 39),
+	assert_int_equal(crc32_concat(crc32_concat(text, zeros, UINT64_C(1) << 39), zeros,
+	                              UINT64_C(1) << 39),
 	                 crc32_concat(text, twice, UINT64_C(1) << 40));
-	assert_int_equal(crc32_tail(crc32_concat(text, twice, UINT64_C(1) << 40), text, UINT64_C(1) << 40), twice);
+	assert_int_equal(
+	        crc32_tail(crc32_concat(text, twice, UINT64_C(1) << 40), text, UINT64_C(1) << 40),
+	        twice);
 }
 
 int main(void)

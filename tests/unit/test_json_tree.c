@@ -55,8 +55,23 @@ static void json_comes_back(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
-		"null", "true", "false", "0", "18446744073709551615", "-9223372036854775808", "-0.0", "0.1", "1e-6", "1e+16", "5e-324",
-		"1.7976931348623157e+308", "\"\"", "\"a\\\"b\\n\\u0001\xc3\xa9\"", "[]", "{}", "[1,[2,[]],{}]",
+		"null",
+		"true",
+		"false",
+		"0",
+		"18446744073709551615",
+		"-9223372036854775808",
+		"-0.0",
+		"0.1",
+		"1e-6",
+		"1e+16",
+		"5e-324",
+		"1.7976931348623157e+308",
+		"\"\"",
+		"\"a\\\"b\\n\\u0001\xc3\xa9\"",
+		"[]",
+		"{}",
+		"[1,[2,[]],{}]",
 		"{\"b\":1,\"a\":{\"c\":null},\"\":[true]}",
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -71,7 +86,8 @@ static void the_last_of_a_key_counts(void **state)
 {
 	(void)state;
 	uint64_t repeated;
-	assert_string_equal(text_of(parse("{\"a\":1,\"b\":2,\"a\":3}", &repeated)), "{\"a\":3,\"b\":2}");
+	assert_string_equal(text_of(parse("{\"a\":1,\"b\":2,\"a\":3}", &repeated)),
+	                    "{\"a\":3,\"b\":2}");
 	assert_int_equal(repeated, 1);
 	/* and in an object of more keys than are compared by pairs */
 	char text[2000] = "{";
@@ -102,7 +118,8 @@ static void what_json_lacks(void **state)
 	for (const struct tn_meta *kid = m->as.kids.first; kid != NULL; kid = kid->next)
 		assert_false(json_tree_keeps(kid));
 	const char *text = text_of(m);
-	assert_string_equal(text, "{\"u8\":7,\"i\":7,\"f32\":0.1,\"small\":1e-6,\"nan\":null,\"inf\":null,\"bytes\":\"00ff\","
+	assert_string_equal(text, "{\"u8\":7,\"i\":7,\"f32\":0.1,\"small\":1e-6,\"nan\":null,"
+	                          "\"inf\":null,\"bytes\":\"00ff\","
 	                          "\"text\":\"a\\\\xff\"}");
 	assert_string_equal(text_of(parse(text, NULL)), text);
 	assert_false(json_tree_keeps(m));

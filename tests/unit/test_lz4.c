@@ -34,7 +34,7 @@ static void any_bytes(void **state)
 	uint32_t x = 1;
 	for (unsigned round = 0; round < 20000; round++) {
 		size_t n = round % 40, len = round % 97;
-		uint8_t *in = malloc(n + 1), *out = malloc(len + 1); /* of the size that is told, for sanitizers */
+		uint8_t *in = malloc(n + 1), *out = malloc(len + 1); /* tight, for sanitizers */
 		for (size_t i = 0; i < n; i++)
 			in[i] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);
 		lz4_unpack(in, n, out, len);

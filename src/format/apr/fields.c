@@ -11,22 +11,30 @@
 
 /* ---- The tables ---- */
 
+#define PLAIN(name, kind, absent) { name, kind, absent, NULL, 0, 0 }
+#define OBJECT(name, parts, least) \
+	{ name, APR_OBJECT, APR_SKIP, parts, sizeof parts / sizeof *parts, least }
+
 static const struct apr_field tokens[] = {
-	{ "bos_token", APR_TEXT, APR_NULL, NULL, 0, 0 },      { "eos_token", APR_TEXT, APR_NULL, NULL, 0, 0 },
-	{ "unk_token", APR_TEXT, APR_NULL, NULL, 0, 0 },      { "pad_token", APR_TEXT, APR_NULL, NULL, 0, 0 },
-	{ "im_start_token", APR_TEXT, APR_NULL, NULL, 0, 0 }, { "im_end_token", APR_TEXT, APR_NULL, NULL, 0, 0 },
+	PLAIN("bos_token", APR_TEXT, APR_NULL),
+	PLAIN("eos_token", APR_TEXT, APR_NULL),
+	PLAIN("unk_token", APR_TEXT, APR_NULL),
+	PLAIN("pad_token", APR_TEXT, APR_NULL),
+	PLAIN("im_start_token", APR_TEXT, APR_NULL),
+	PLAIN("im_end_token", APR_TEXT, APR_NULL),
 };
 static const struct apr_field quantization[] = {
-	{ "quant_type", APR_TEXT, APR_NEEDED, NULL, 0, 0 }, { "bits", APR_U8, APR_NEEDED, NULL, 0, 0 },
-	{ "block_size", APR_U64, APR_NULL, NULL, 0, 0 },    { "symmetric", APR_BOOL, APR_NEEDED, NULL, 0, 0 },
+	PLAIN("quant_type", APR_TEXT, APR_NEEDED),
+	PLAIN("bits", APR_U8, APR_NEEDED),
+	PLAIN("block_size", APR_U64, APR_NULL),
+	PLAIN("symmetric", APR_BOOL, APR_NEEDED),
 };
 static const struct apr_field sharding[] = {
-	{ "shard_count", APR_U64, APR_NEEDED, NULL, 0, 0 }, { "shard_index", APR_U64, APR_NEEDED, NULL, 0, 0 },
-	{ "total_size", APR_U64, APR_NEEDED, NULL, 0, 0 },  { "pattern", APR_TEXT, APR_NULL, NULL, 0, 0 },
+	PLAIN("shard_count", APR_U64, APR_NEEDED),
+	PLAIN("shard_index", APR_U64, APR_NEEDED),
+	PLAIN("total_size", APR_U64, APR_NEEDED),
+	PLAIN("pattern", APR_TEXT, APR_NULL),
 };
-
-#define PLAIN(name, kind, absent) { name, kind, absent, NULL, 0, 0 }
-#define OBJECT(name, parts, least) { name, APR_OBJECT, APR_SKIP, parts, sizeof parts / sizeof *parts, least }
 
 const struct apr_field apr_fields[APR_FIELDS] = {
 	PLAIN("model_type", APR_TEXT, APR_EMPTY),
@@ -91,7 +99,8 @@ static const char *read_uint(struct tn_meta *node, unsigned width)
 /* A double that is what the shortest spelling of some f32 reads as. */
 static bool is_f32(double v)
 {
-	return isfinite(v) && fabs(v) <= (double)FLT_MAX && fpclassify(f32_decimal((float)v) - v) == FP_ZERO;
+	return isfinite(v) && fabs(v) <= (double)FLT_MAX &&
+	       fpclassify(f32_decimal((float)v) - v) == FP_ZERO;
 }
 
 static const char *read_f32(struct tn_meta *node)
@@ -121,7 +130,8 @@ static const char *name_items(const struct apr_field *f, struct tn_meta *node)
 	return NULL;
 }
 
-static const char *read_part(const struct apr_field *f, struct tn_meta *object, struct tn_meta *sorted, struct arena *a)
+static const char *read_part(const struct apr_field *f, struct tn_meta *object,
+                             struct tn_meta *sorted, struct arena *a)
 {
 	struct tn_meta *part = meta_find(object, tn_text(f->name));
 	bool absent = part == NULL || (part->type == TN_META_NULL && f->absent == APR_NULL);
@@ -210,7 +220,10 @@ static bool takes_object(const struct apr_field *f, const struct tn_meta *node, 
 	for (const struct tn_meta *kid = node->as.kids.first; kid != NULL; kid = kid->next) {
 		int at = named(f->parts, f->n_parts, kid->key);
 		bool kept = true;
-		if (at < 0 ? !utf8_ok(kid->key) : others || (unsigned)at < next || !apr_field_takes(&f->parts[at], kid, &kept))
+		if (at < 0 && !utf8_ok(kid->key))
+			return false;
+		if (at >= 0 && (others || (unsigned)at < next ||
+		                !apr_field_takes(&f->parts[at], kid, &kept)))
 			return false;
 		for (; at >= 0 && next < (unsigned)at; next++)
 			if (f->parts[next].absent == APR_NEEDED)
@@ -262,11 +275,16 @@ static void put_object(struct buf *out, const struct apr_field *f, const struct 
 	buf_byte(out, '}');
 }
 
+static const char *absent_text(enum apr_absent absent)
+{
+	return absent == APR_EMPTY ? "\"\"" : absent == APR_ZERO ? "0" : "null";
+}
+
 void apr_field_put(struct buf *out, const struct apr_field *f, const struct tn_meta *node)
 {
 	char text[NUMTEXT];
 	if (node == NULL)
-		buf_text(out, f->absent == APR_EMPTY ? "\"\"" : f->absent == APR_ZERO ? "0" : "null");
+		buf_text(out, absent_text(f->absent));
 	else if (f->kind == APR_F32 && node->type == TN_META_FLOAT && node->width == 32)
 		buf_put(out, text, f32_text((float)f64_of(node->as.f_bits), text));
 	else if (f->kind == APR_OBJECT)

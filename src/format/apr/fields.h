@@ -1,7 +1,8 @@
-/* fields.h - the fields of the metadata that have a type: 35 at the top, and the parts of the three that are objects.
+/* fields.h - the fields of the metadata that have a type: 35 at the top, and the parts of the three
+ * that are objects.
  *
- * The reader gives a field the type that upstream reads it into; the writer puts a node of the model under a field's
- * name only when upstream would read that. */
+ * The reader gives a field the type that upstream reads it into; the writer puts a node of the
+ * model under a field's name only when upstream would read that. */
 #ifndef APR_FIELDS_H
 #define APR_FIELDS_H
 
@@ -35,9 +36,11 @@ extern const struct apr_field apr_fields[APR_FIELDS];
 /* The index of that name; -1 when the key is a custom one. */
 int apr_field_named(tn_view key);
 
-/* Gives a node read from JSON, which is not null, the type of the field. NULL, or what is wrong with it. */
+/* Gives a node read from JSON, which is not null, the type of the field. NULL, or what is wrong
+ * with it. */
 const char *apr_field_read(const struct apr_field *f, struct tn_meta *node, struct arena *a);
-/* Would upstream read what apr_field_put prints for this node? *keeps: read back it is an equal node. */
+/* Would upstream read what apr_field_put prints for this node? *keeps: read back it is an equal
+ * node. */
 bool        apr_field_takes(const struct apr_field *f, const struct tn_meta *node, bool *keeps);
 /* Is this what stands there for no value? Such a value means none: "" and 0. */
 bool        apr_field_is_default(const struct apr_field *f, const struct tn_meta *node);

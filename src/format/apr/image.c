@@ -1,9 +1,11 @@
-/* image.c - a file that is compressed as a whole, as realizar reads it: behind the header, which stands as it is, come
+/* image.c - a file that is compressed as a whole, as realizar reads it: behind the header, which
+ * stands as it is, come
  *
  *	flag 0x0001   u32 length, one lz4 block
  *	flag 0x0002   zstd frames
  *
- * and all offsets are those of the file before compression. It is decoded into memory, within the budget. */
+ * and all offsets are those of the file before compression. It is decoded into memory, within
+ * the budget. */
 #include "format/apr/read.h"
 
 #include "base/buf.h"
@@ -15,7 +17,8 @@ enum { MOST_LZ4 = 255 };
 
 static bool too_large(struct apr_reading *r, uint64_t n)
 {
-	return apr_fail(r, TN_E_LIMIT, APR_HEADER, "decompressed the file takes %llu bytes, the memory limit is %llu",
+	return apr_fail(r, TN_E_LIMIT, APR_HEADER,
+	                "decompressed the file takes %llu bytes, the memory limit is %llu",
 	                (unsigned long long)n, (unsigned long long)r->job->mem->budget);
 }
 
@@ -27,7 +30,8 @@ static bool lz4_image(struct apr_reading *r, tn_view packed)
 		return false;
 	uint8_t *image = arena_raw(job->mem, (uint64_t)APR_HEADER + n, 1);
 	if (image == NULL)
-		return job->mem->over ? too_large(r, (uint64_t)APR_HEADER + n) : apr_no_memory(r, "apr: decompressed file");
+		return job->mem->over ? too_large(r, (uint64_t)APR_HEADER + n)
+		                      : apr_no_memory(r, "apr: decompressed file");
 	memcpy(image, job->file.ptr, APR_HEADER);
 	job->image = (tn_view){ image, (size_t)APR_HEADER + n };
 	return lz4_unpack(packed.ptr + 4, packed.len - 4, image + APR_HEADER, n);

@@ -1,4 +1,5 @@
-/* layout.h - the numbers of an APR v2 file, and what its files of code share. All integers are little-endian.
+/* layout.h - the numbers of an APR v2 file, and what its files of code share. All integers are
+ * little-endian.
  *
  *	 0   4  magic "APR\0"
  *	 4   2  version, major and minor: 2, 0
@@ -15,7 +16,8 @@
  *	        tensors, each followed by zeros up to a multiple of 64
  *	        CRC-32 of all bytes before it
  *
- *	entry   u16 n, name of n bytes, u8 dtype, u8 rank, u64 dimension x rank, u64 offset in the data, u64 length */
+ *	entry   u16 n, name of n bytes, u8 dtype, u8 rank, u64 dimension x rank,
+ *	        u64 offset in the data, u64 length */
 #ifndef APR_LAYOUT_H
 #define APR_LAYOUT_H
 
@@ -25,7 +27,8 @@
 
 #define APR_MAGIC "APR\0"
 #define APR_ENVELOPE_KEY "tenon" /* a custom key; its value is a string */
-/* A custom key that tells of compressed tensors: { version: 1, codec: "lz4" or "zstd", block_size: 65536 }. */
+/* A custom key that tells of compressed tensors: { version: 1, codec: "lz4" or "zstd",
+ * block_size: 65536 }. */
 #define APR_COMPRESSION_KEY "tenon.compression"
 
 enum {
@@ -39,7 +42,7 @@ enum {
 	APR_ENTRY       = 20,      /* bytes of the shortest entry */
 	APR_NAME_MAX    = 256,
 	APR_RANK_MAX    = 8,
-	APR_PACKED      = 0x40,    /* added to the dtype code of a compressed tensor: no reader but ours takes it */
+	APR_PACKED      = 0x40,    /* added to the dtype code of a tensor in blocks: ours alone */
 	APR_NESTING     = 127,     /* containers inside each other, the root included */
 	APR_METADATA_MAX = 16 << 20
 };
@@ -57,11 +60,12 @@ enum apr_flag {
 	APR_UNDEFINED    = 0xf000
 };
 
-/* Keys of the native subtree: what a file has beside tensors and metadata, where a new file would have it otherwise. */
+/* Keys of the native subtree: what a file has beside tensors and metadata, where a new file
+ * would have it otherwise. */
 #define APR_NATIVE_FLAGS    "flags"    /* uint16 */
 #define APR_NATIVE_VERSION  "version"  /* uint16, major in the high byte */
 #define APR_NATIVE_RESERVED "reserved" /* 20 bytes */
-#define APR_NATIVE_NULLS    "nulls"    /* array: typed fields that stand there as null, as old writers had it */
+#define APR_NATIVE_NULLS    "nulls"    /* array: typed fields that are spelled out as null */
 #define APR_NATIVE_UNSORTED "unsorted" /* bool: the custom keys have an order of their own */
 
 struct apr_header {
@@ -91,7 +95,8 @@ const struct apr_dtype *apr_dtype_coded(uint8_t code); /* NULL: no such code */
 const struct apr_dtype *apr_dtype_of(tn_dtype d);      /* NULL: APR has no code for it */
 /* What realizar means by a code that APR lacks, or has for something else; NULL: nothing. */
 const struct apr_dtype *apr_dtype_ggml(uint8_t code);
-/* Is this the length of a tensor? Elements in a line, or, for the two k-types, each row in blocks of its own. */
+/* Is this the length of a tensor? Elements in a line, or, for the two k-types, each row in
+ * blocks of its own. */
 bool apr_dtype_fits(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t size);
 
 /* The child of that key in the native subtree; NULL when there is none. */

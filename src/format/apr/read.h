@@ -13,7 +13,7 @@ enum apr_odd {
 	APR_ODD_FOOTER    = 16, /* none */
 	APR_ODD_RAW       = 32, /* a flag says compressed, the data is not */
 	APR_ODD_BLOCKS    = 64, /* tensors in blocks: ours */
-	APR_ODD_IMAGE     = 128 /* all behind the header compressed in one piece: realizar's reader */
+	APR_ODD_IMAGE     = 128 /* all behind the header in one compressed piece: realizar's */
 };
 
 struct apr_reading {
@@ -26,11 +26,12 @@ struct apr_reading {
 };
 
 /* Records a failure at offset; returns false. */
-bool apr_fail(struct apr_reading *r, tn_code code, uint64_t offset, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool apr_fail(struct apr_reading *r, tn_code code, uint64_t offset, const char *fmt, ...)
+        PRINTF_LIKE(4, 5);
 bool apr_no_memory(struct apr_reading *r, const char *what);
 /* A finding about the whole file. */
-void apr_tell(struct apr_reading *r, tn_severity severity, tn_code code, uint64_t offset, const char *fmt, ...)
-	PRINTF_LIKE(5, 6);
+void apr_tell(struct apr_reading *r, tn_severity severity, tn_code code, uint64_t offset,
+              const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* The native subtree; NULL when memory is out. */
 struct tn_meta *apr_reading_native(struct apr_reading *r);
 

@@ -1,7 +1,8 @@
 /* read_index.c - the tensor index: names, types and extents.
  *
- * Codes of realizar's converter mean other types than upstream's reader takes them for. Where the length of a tensor
- * is what one of the two takes and not the other, the type is certain; where it is neither's, the file is refused. */
+ * Codes of realizar's converter mean other types than upstream's reader takes them for. Where
+ * the length of a tensor is what one of the two takes and not the other, the type is certain;
+ * where it is neither's, the file is refused. */
 #include "format/apr/read.h"
 
 #include "base/utf8.h"
@@ -21,12 +22,16 @@ static bool wrong_size(struct apr_reading *r, const struct tensor *t, uint64_t a
 	uint64_t bytes = 0;
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &bytes, &why) != TN_OK)
 		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %s", ESC(t->name), why.msg);
-	return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %llu bytes, as %.*s its shape takes %llu", ESC(t->name),
-	                (unsigned long long)t->stored, VIEW_ARG(t->dtype_text), (unsigned long long)bytes);
+	return apr_fail(r, TN_E_CORRUPT, at,
+	                "tensor '%s': %llu bytes, as %.*s its shape takes %llu", ESC(t->name),
+	                (unsigned long long)t->stored, VIEW_ARG(t->dtype_text),
+	                (unsigned long long)bytes);
 }
 
-/* A tensor of ours that is stored in blocks: what its shape takes must be covered by a table of the file. */
-static bool read_packed(struct apr_reading *r, struct tensor *t, const struct apr_dtype *is, uint64_t at)
+/* A tensor of ours that is stored in blocks: what its shape takes must be covered by a table of
+ * the file. */
+static bool read_packed(struct apr_reading *r, struct tensor *t, const struct apr_dtype *is,
+                        uint64_t at)
 {
 	tn_error why = { .code = TN_OK };
 	t->dtype = is->dtype;
@@ -36,7 +41,8 @@ static bool read_packed(struct apr_reading *r, struct tensor *t, const struct ap
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &t->nbytes, &why) != TN_OK)
 		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %s", ESC(t->name), why.msg);
 	return blocks_fit(t->nbytes, t->stored) ||
-	       apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %llu bytes cannot hold the block table of %llu", ESC(t->name),
+	       apr_fail(r, TN_E_CORRUPT, at,
+	                "tensor '%s': %llu bytes cannot hold the block table of %llu", ESC(t->name),
 	                (unsigned long long)t->stored, (unsigned long long)t->nbytes);
 }
 
@@ -47,14 +53,16 @@ static bool read_dtype(struct apr_reading *r, struct tensor *t, uint8_t code, ui
 		return read_packed(r, t, apr_dtype_coded(code ^ APR_PACKED), at);
 	const struct apr_dtype *own = apr_dtype_coded(code), *ggml = apr_dtype_ggml(code);
 	const struct apr_dtype *is = own;
-	if (ggml != NULL && (own == NULL || !apr_dtype_fits(own->dtype, t->rank, t->shape, t->stored)) &&
-	    is_whole_blocks(ggml->dtype, t->rank, t->shape) && apr_dtype_fits(ggml->dtype, t->rank, t->shape, t->stored)) {
+	if (ggml != NULL &&
+	    (own == NULL || !apr_dtype_fits(own->dtype, t->rank, t->shape, t->stored)) &&
+	    is_whole_blocks(ggml->dtype, t->rank, t->shape) &&
+	    apr_dtype_fits(ggml->dtype, t->rank, t->shape, t->stored)) {
 		is = ggml;
 		r->odd |= APR_ODD_GGML;
 		r->n_ggml++;
 	} else if (own == NULL) {
-		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': dtype code %u is not known%s", ESC(t->name), code,
-		                code == 2 ? " (bf16 in very old files)" : "");
+		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': dtype code %u is not known%s",
+		                ESC(t->name), code, code == 2 ? " (bf16 in very old files)" : "");
 	} else if (code == 8 || code == 9) {
 		r->odd |= APR_ODD_CODES;
 		r->n_old_codes++;
@@ -95,7 +103,8 @@ static bool read_entry(struct apr_reading *r, struct cur *c, struct tensor *t)
 	if (!cur_ok(c))
 		return false;
 	if (!add_u64(r->h.data_at, offset, &t->offset))
-		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': its extent overflows 64 bits", ESC(t->name));
+		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': its extent overflows 64 bits",
+		                ESC(t->name));
 	return read_dtype(r, t, code, at);
 }
 
@@ -104,17 +113,23 @@ static void tell_entry(struct apr_reading *r, const struct tensor *t, uint64_t a
 {
 	struct tn_report *report = r->job->report;
 	if (!utf8_ok(t->name))
-		report_add(report, TN_WARNING, TN_E_CORRUPT, at, t->name, "apr: the name is no UTF-8: upstream's writer cuts names at "
-		           "%d bytes, wherever that falls", APR_NAME_MAX);
+		report_add(report, TN_WARNING, TN_E_CORRUPT, at, t->name,
+		           "apr: the name is no UTF-8: upstream's writer cuts names at "
+		           "%d bytes, wherever that falls",
+		           APR_NAME_MAX);
 	if (t->name.len > APR_NAME_MAX)
-		report_add(report, TN_WARNING, TN_E_CORRUPT, at, t->name, "apr: a name of %zu bytes: upstream's writer cuts it at %d",
-		           t->name.len, APR_NAME_MAX);
+		report_add(report, TN_WARNING, TN_E_CORRUPT, at, t->name,
+		           "apr: a name of %zu bytes: upstream's writer cuts it at %d", t->name.len,
+		           APR_NAME_MAX);
 	if (t->rank > APR_RANK_MAX)
-		report_add(report, TN_WARNING, TN_E_CORRUPT, at, t->name, "apr: %u dimensions: upstream's writer drops those after "
-		           "the %dth", t->rank, APR_RANK_MAX);
+		report_add(report, TN_WARNING, TN_E_CORRUPT, at, t->name,
+		           "apr: %u dimensions: upstream's writer drops those after "
+		           "the %dth",
+		           t->rank, APR_RANK_MAX);
 }
 
-/* Upstream compares names after it has put something else for bytes that are no UTF-8, so of these nothing is asked. */
+/* Upstream compares names after it has put something else for bytes that are no UTF-8, so of
+ * these nothing is asked. */
 static bool check_order(struct apr_reading *r, const struct tensor *t, uint64_t at)
 {
 	int d = view_cmp(t[-1].name, t->name);
@@ -122,7 +137,8 @@ static bool check_order(struct apr_reading *r, const struct tensor *t, uint64_t 
 		return true;
 	if (d == 0)
 		return apr_fail(r, TN_E_CORRUPT, at, "two tensors are called '%s'", ESC(t->name));
-	return apr_fail(r, TN_E_CORRUPT, at, "the tensor index is not sorted: '%s' follows '%s'", ESC(t->name), ESC(t[-1].name));
+	return apr_fail(r, TN_E_CORRUPT, at, "the tensor index is not sorted: '%s' follows '%s'",
+	                ESC(t->name), ESC(t[-1].name));
 }
 
 static bool read_entries(struct apr_reading *r, struct cur *c, struct tensor *tensors)
@@ -157,7 +173,8 @@ bool apr_read_index(struct apr_reading *r)
 	if (m->tensors == NULL)
 		return apr_no_memory(r, "apr: tensor index");
 	size_t from = (size_t)min_u64(r->h.index_at, job->file.len);
-	struct cur c = cur_over((tn_view){ job->file.ptr + from, job->file.len - from }, from, "apr: tensor index", job->err);
+	struct cur c = cur_over((tn_view){ job->file.ptr + from, job->file.len - from }, from,
+	                        "apr: tensor index", job->err);
 	if (!read_entries(r, &c, m->tensors))
 		return want_more(r);
 	m->n = r->h.count;

@@ -1,5 +1,5 @@
-/* verify.c - what can be said of a file that opens, beyond the common laws: zeros where zeros belong and, with the data
- * at hand, the footer. */
+/* verify.c - what can be said of a file that opens, beyond the common laws: zeros where zeros
+ * belong and, with the data at hand, the footer. */
 #include "format/apr/layout.h"
 
 #include "codec/crc32.h"
@@ -35,7 +35,8 @@ static tn_code verify_footer(struct verify_job *job)
 		return job->err->code;
 	if (le32(field) != crc)
 		report_add(job->report, TN_ERROR, TN_E_CHECKSUM, footer->offset, NO_TENSOR,
-		           "apr: the footer is %08" PRIx32 ", the bytes before it give %08" PRIx32, le32(field), crc);
+		           "apr: the footer is %08" PRIx32 ", the bytes before it give %08" PRIx32,
+		           le32(field), crc);
 	return TN_OK;
 }
 
@@ -51,7 +52,8 @@ static tn_code verify_zeros(struct verify_job *job, uint64_t from, uint64_t to)
 	while (i < len && bytes[i] == 0)
 		i++;
 	if (i < len)
-		report_add(job->report, TN_NOTE, TN_OK, from + i, NO_TENSOR, "apr: the padding holds something else than zeros");
+		report_add(job->report, TN_NOTE, TN_OK, from + i, NO_TENSOR,
+		           "apr: the padding holds something else than zeros");
 	return TN_OK;
 }
 
@@ -60,11 +62,13 @@ static tn_code verify_padding(struct verify_job *job)
 	const struct model *m = job->model;
 	for (unsigned i = 0; i < m->n_regions; i++) {
 		const struct region *r = &m->regions[i];
-		if (r->kind == TN_REGION_PADDING && verify_zeros(job, r->offset, r->offset + r->len) != TN_OK)
+		if (r->kind == TN_REGION_PADDING &&
+		    verify_zeros(job, r->offset, r->offset + r->len) != TN_OK)
 			return job->err->code;
 	}
 	for (uint64_t i = 1; i < m->n; i++)
-		if (verify_zeros(job, m->tensors[i - 1].offset + m->tensors[i - 1].stored, m->tensors[i].offset) != TN_OK)
+		if (verify_zeros(job, m->tensors[i - 1].offset + m->tensors[i - 1].stored,
+		                 m->tensors[i].offset) != TN_OK)
 			return job->err->code;
 	return TN_OK;
 }
@@ -90,7 +94,8 @@ static tn_code verify_blocks(struct verify_job *job)
 		if (why.code == TN_E_NOMEM || why.code == TN_E_IO)
 			return err_set(job->err, why.code, why.offset, "%s", why.msg);
 		if (why.code != TN_OK)
-			report_add(job->report, TN_ERROR, why.code, why.offset, t->name, "apr: %s", why.msg);
+			report_add(job->report, TN_ERROR, why.code, why.offset, t->name, "apr: %s",
+			           why.msg);
 	}
 	return TN_OK;
 }

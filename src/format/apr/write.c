@@ -1,8 +1,8 @@
 /* write.c - from a model to the spans of a file, byte for byte as upstream's writers lay them out.
  *
- * The data stands in the order of the model, the index is sorted by name: given the tensors by name this is the
- * file of upstream's in-memory writer, else that of its streaming one. What upstream damages without a word is
- * refused. write_metadata.c prints the metadata. */
+ * The data stands in the order of the model, the index is sorted by name: given the tensors by
+ * name this is the file of upstream's in-memory writer, else that of its streaming one. What
+ * upstream damages without a word is refused. write_metadata.c prints the metadata. */
 #include "format/apr/write.h"
 
 #include "base/utf8.h"
@@ -26,11 +26,13 @@ static tn_dtype carrier_of(tn_dtype d)
 static bool can_be_named(struct apr_writing *w, const struct tensor *t)
 {
 	if (t->name.len > APR_NAME_MAX && !w->job->rewrite) {
-		job_lossy(w->job, t->name, "apr: tensor '%s': a name of %zu bytes, at most %d", ESC(t->name), t->name.len, APR_NAME_MAX);
+		job_lossy(w->job, t->name, "apr: tensor '%s': a name of %zu bytes, at most %d",
+		          ESC(t->name), t->name.len, APR_NAME_MAX);
 		return false;
 	}
 	if (!utf8_ok(t->name) && !w->job->rewrite) {
-		job_lossy(w->job, t->name, "apr: tensor '%s': a name that is no UTF-8 cannot be held", ESC(t->name));
+		job_lossy(w->job, t->name,
+		          "apr: tensor '%s': a name that is no UTF-8 cannot be held", ESC(t->name));
 		return false;
 	}
 	return true;
@@ -40,24 +42,29 @@ static bool check_size(struct apr_writing *w, const struct tensor *t)
 {
 	tn_error why = { .code = TN_OK };
 	uint64_t want = 0;
-	if (t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT || apr_dtype_fits(t->dtype, t->rank, t->shape, t->nbytes))
+	if (t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT ||
+	    apr_dtype_fits(t->dtype, t->rank, t->shape, t->nbytes))
 		return true;
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &want, &why) != TN_OK)
-		err_set(w->job->err, why.code, TN_NO_OFFSET, "apr: tensor '%s': %s", ESC(t->name), why.msg);
+		err_set(w->job->err, why.code, TN_NO_OFFSET, "apr: tensor '%s': %s", ESC(t->name),
+		        why.msg);
 	else
-		err_set(w->job->err, TN_E_CORRUPT, TN_NO_OFFSET, "apr: tensor '%s': %llu bytes, its shape takes %llu", ESC(t->name),
+		err_set(w->job->err, TN_E_CORRUPT, TN_NO_OFFSET,
+			"apr: tensor '%s': %llu bytes, its shape takes %llu", ESC(t->name),
 		        (unsigned long long)t->nbytes, (unsigned long long)want);
 	return false;
 }
 
-/* Rows that are padded have no size that a reader could tell from the shape: they stay as they are. */
+/* Rows that are padded have no size that a reader could tell from the shape: they stay as they
+ * are. */
 static void pack(struct apr_writing *w, struct apr_placed *p)
 {
 	tn_error ignored = { .code = TN_OK };
 	uint64_t bytes;
 	if (w->job->packed == NULL || w->job->packed[p->i].lengths == NULL)
 		return;
-	if (dtype_bytes(apr_dtype_coded(p->code)->dtype, BLOCK_FLAT, p->rank, p->shape, &bytes, &ignored) != TN_OK ||
+	if (dtype_bytes(apr_dtype_coded(p->code)->dtype, BLOCK_FLAT, p->rank, p->shape, &bytes,
+	                &ignored) != TN_OK ||
 	    bytes != p->t->nbytes)
 		return;
 	p->packing = &w->job->packed[p->i];
@@ -65,12 +72,20 @@ static void pack(struct apr_writing *w, struct apr_placed *p)
 	w->n_packed++;
 }
 
-static uint64_t stored(const struct apr_placed *p) { return p->packing != NULL ? p->packing->stored : p->t->nbytes; }
+static uint64_t stored(const struct apr_placed *p)
+{
+	return p->packing != NULL ? p->packing->stored : p->t->nbytes;
+}
 
-static void place(struct apr_writing *w, uint64_t i, tn_dtype as, uint32_t rank, const uint64_t *shape)
+static void place(struct apr_writing *w, uint64_t i, tn_dtype as, uint32_t rank,
+                  const uint64_t *shape)
 {
 	w->tensors[w->n++] = (struct apr_placed){
-		.t = &w->job->model->tensors[i], .i = i, .code = apr_dtype_of(as)->code, .rank = rank, .shape = shape,
+		.t = &w->job->model->tensors[i],
+		.i = i,
+		.code = apr_dtype_of(as)->code,
+		.rank = rank,
+		.shape = shape,
 	};
 	if (w->job->model->tensors[i].extras != NULL)
 		envelope_tensor(&w->env, i, ENV_EXTRAS);
@@ -93,7 +108,8 @@ static bool choose(struct apr_writing *w, uint64_t i)
 		return false;
 	if (!can_be_named(w, t))
 		return true;
-	bool has_code = apr_dtype_of(as) != NULL, has_rank = t->rank <= APR_RANK_MAX || (job->rewrite && t->rank <= UINT8_MAX);
+	bool has_code = apr_dtype_of(as) != NULL,
+	     has_rank = t->rank <= APR_RANK_MAX || (job->rewrite && t->rank <= UINT8_MAX);
 	if (has_code && has_rank) {
 		if (as != t->dtype)
 			envelope_tensor(&w->env, i, ENV_DTYPE);
@@ -101,11 +117,15 @@ static bool choose(struct apr_writing *w, uint64_t i)
 	} else if (job->carry) {
 		carry(w, i);
 	} else if (!has_code) {
-		job_lossy(job, t->name, "apr: tensor '%s': there is no dtype %s; --carry keeps its bytes as u8", ESC(t->name),
+		job_lossy(job, t->name,
+		          "apr: tensor '%s': there is no dtype %s; --carry keeps its bytes as u8",
+		          ESC(t->name),
 		          t->dtype == TN_OPAQUE ? ESC(t->dtype_text) : dtype_info(t->dtype)->name);
 	} else {
-		job_lossy(job, t->name, "apr: tensor '%s': %u dimensions, at most %d; --carry keeps its bytes as u8", ESC(t->name),
-		          t->rank, APR_RANK_MAX);
+		job_lossy(job, t->name,
+		          "apr: tensor '%s': %u dimensions, at most %d; --carry keeps its bytes as "
+		          "u8",
+		          ESC(t->name), t->rank, APR_RANK_MAX);
 	}
 	return true;
 }
@@ -137,7 +157,8 @@ static bool choose_all(struct apr_writing *w)
 		qsort(w->index, (size_t)w->n, sizeof *w->index, by_name);
 	for (uint64_t k = 1; k < w->n; k++) {
 		if (view_eq(w->index[k - 1]->t->name, w->index[k]->t->name)) {
-			err_set(job->err, TN_E_CORRUPT, TN_NO_OFFSET, "apr: two tensors are called '%s'", ESC(w->index[k]->t->name));
+			err_set(job->err, TN_E_CORRUPT, TN_NO_OFFSET,
+				"apr: two tensors are called '%s'", ESC(w->index[k]->t->name));
 			return false;
 		}
 	}
@@ -151,7 +172,8 @@ static bool place_all(struct apr_writing *w)
 		struct apr_placed *p = &w->tensors[k];
 		p->offset = at;
 		if (!add_u64(at, stored(p), &at) || !align_up(at, APR_ALIGN, &at)) {
-			err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET, "apr: tensor '%s': offsets overflow 64 bits", ESC(p->t->name));
+			err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET,
+				"apr: tensor '%s': offsets overflow 64 bits", ESC(p->t->name));
 			return false;
 		}
 	}
@@ -167,8 +189,8 @@ static int by_place(const void *a, const void *b)
 	return m != n ? (m < n ? -1 : 1) : by_name(a, b);
 }
 
-/* Empty tensors that follow one another have one offset, and a reader finds those by name. The order that another
- * format gave them goes into the envelope. */
+/* Empty tensors that follow one another have one offset, and a reader finds those by name. The
+ * order that another format gave them goes into the envelope. */
 static bool keep_order(struct apr_writing *w)
 {
 	struct plan_job *job = w->job;
@@ -217,10 +239,12 @@ static void put_entry(struct buf *out, const struct apr_placed *p)
 
 static void pad(struct buf *out) { buf_fill(out, 0, (size_t)pad_to(out->len, APR_ALIGN)); }
 
-/* What a file had beside tensors and metadata comes back, but no flag that would make readers refuse this one. */
+/* What a file had beside tensors and metadata comes back, but no flag that would make readers
+ * refuse this one. */
 static void restore_header(const struct model *m, struct apr_header *h)
 {
-	const struct tn_meta *flags = apr_native(m, APR_NATIVE_FLAGS), *version = apr_native(m, APR_NATIVE_VERSION);
+	const struct tn_meta *flags = apr_native(m, APR_NATIVE_FLAGS),
+	                     *version = apr_native(m, APR_NATIVE_VERSION);
 	const struct tn_meta *reserved = apr_native(m, APR_NATIVE_RESERVED);
 	if (!tn_meta_u16(flags, &h->flags))
 		h->flags = APR_ROW_MAJOR;
@@ -231,7 +255,8 @@ static void restore_header(const struct model *m, struct apr_header *h)
 		v = APR_MAJOR << 8 | APR_MINOR;
 	h->major = (uint8_t)(v >> 8);
 	h->minor = (uint8_t)v;
-	if (reserved != NULL && reserved->type == TN_META_BYTES && reserved->as.s.len == APR_RESERVED)
+	if (reserved != NULL && reserved->type == TN_META_BYTES &&
+	    reserved->as.s.len == APR_RESERVED)
 		memcpy(h->reserved, reserved->as.s.ptr, APR_RESERVED);
 }
 
@@ -241,7 +266,8 @@ static bool print_head(struct apr_writing *w, struct buf *out)
 	struct plan_job *job = w->job;
 	struct apr_header h = { .count = (uint32_t)w->n, .metadata_at = APR_HEADER };
 	if (w->n > UINT32_MAX) {
-		err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET, "apr: %llu tensors, at most 2^32-1", (unsigned long long)w->n);
+		err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET, "apr: %llu tensors, at most 2^32-1",
+		        (unsigned long long)w->n);
 		return false;
 	}
 	restore_header(job->model, &h);
@@ -254,7 +280,8 @@ static bool print_head(struct apr_writing *w, struct buf *out)
 		return false;
 	uint64_t metadata = out->len - min_u64(out->len, APR_HEADER), limit = APR_METADATA_MAX;
 	if (metadata > limit) {
-		err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET, "apr: %llu bytes of metadata, at most %llu", (unsigned long long)metadata,
+		err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET,
+			"apr: %llu bytes of metadata, at most %llu", (unsigned long long)metadata,
 		        (unsigned long long)limit);
 		return false;
 	}
@@ -275,8 +302,8 @@ static bool print_head(struct apr_writing *w, struct buf *out)
 static void note_align(const struct plan_job *job)
 {
 	if (job->align != 0 && APR_ALIGN % job->align != 0)
-		report_add(job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "apr: data is aligned to %d, as the format has it",
-		           APR_ALIGN);
+		report_add(job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+		           "apr: data is aligned to %d, as the format has it", APR_ALIGN);
 }
 
 static void note_packing(const struct apr_writing *w)
@@ -284,8 +311,10 @@ static void note_packing(const struct apr_writing *w)
 	if (w->job->packed == NULL)
 		return;
 	report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
-	           "apr: compressed: %llu of %llu tensors; only this program reads these, all others say that their dtype "
-	           "is invalid", (unsigned long long)w->n_packed, (unsigned long long)w->n);
+	           "apr: compressed: %llu of %llu tensors; only this program reads these, all "
+	           "others say that their dtype "
+	           "is invalid",
+	           (unsigned long long)w->n_packed, (unsigned long long)w->n);
 }
 
 static tn_code list_spans(struct apr_writing *w, tn_view head)

@@ -25,7 +25,8 @@ struct apr_writing {
 	uint64_t            n_packed;
 };
 
-/* Prints the metadata, the envelope among it. Comes last: what else needs the envelope must have said so. */
+/* Prints the metadata, the envelope among it. Comes last: what else needs the envelope must have
+ * said so. */
 tn_code apr_print_metadata(struct apr_writing *w, struct buf *out);
 
 #endif

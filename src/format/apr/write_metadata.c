@@ -1,8 +1,9 @@
-/* write_metadata.c - a model's metadata as APR's: the typed fields in their order, then all else under keys of its
- * own, sorted unless the file had them in another order before.
+/* write_metadata.c - a model's metadata as APR's: the typed fields in their order, then all else
+ * under keys of its own, sorted unless the file had them in another order before.
  *
- * A value under a typed field's name that upstream would not read there is hidden in the envelope; a custom value
- * that JSON cannot spell stands there as near as it comes, and its exact form in the envelope. */
+ * A value under a typed field's name that upstream would not read there is hidden in the
+ * envelope; a custom value that JSON cannot spell stands there as near as it comes, and its
+ * exact form in the envelope. */
 #include "format/apr/write.h"
 
 #include "base/utf8.h"
@@ -20,7 +21,10 @@ struct metadata {
 	struct tn_meta         envelope;          /* in place of a node of the model */
 };
 
-static tn_code no_memory(struct metadata *m) { return arena_err(m->w->job->mem, m->w->job->err, "apr: metadata"); }
+static tn_code no_memory(struct metadata *m)
+{
+	return arena_err(m->w->job->mem, m->w->job->err, "apr: metadata");
+}
 
 /* ---- Collecting ---- */
 
@@ -31,8 +35,11 @@ static void collect_field(struct metadata *m, const struct tn_meta *node, int at
 		envelope_hidden(&m->w->env, node);
 		m->n_hidden++;
 		if (!apr_field_is_default(&apr_fields[at], node))
-			report_add(m->w->job->report, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, NO_TENSOR,
-			           "apr: metadata '%s' is not of the type that this field has: only the envelope holds it", apr_fields[at].name);
+			report_add(m->w->job->report, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET,
+			           NO_TENSOR,
+			           "apr: metadata '%s' is not of the type that this field has: "
+			           "only the envelope holds it",
+			           apr_fields[at].name);
 		return;
 	}
 	m->fields[at] = node;
@@ -47,7 +54,8 @@ static tn_code collect(struct metadata *m, const struct tn_meta *node)
 		return TN_OK;
 	}
 	if (!json_tree_within(node, APR_NESTING - 1))
-		return err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET, "apr: metadata '%s' is nested deeper than %d", ESC(node->key),
+		return err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET,
+		               "apr: metadata '%s' is nested deeper than %d", ESC(node->key),
 		               APR_NESTING);
 	int at = apr_field_named(node->key);
 	if (at >= 0) {
@@ -63,7 +71,8 @@ static void collect_nulls(struct metadata *m)
 	const struct tn_meta *list = apr_native(m->w->job->model, APR_NATIVE_NULLS);
 	tn_meta_iter it = tn_meta_items(list);
 	tn_view name;
-	for (const tn_meta *item; tn_meta_kind(list) == TN_META_ARRAY && (item = tn_meta_next(&it)) != NULL; ) {
+	for (const tn_meta *item;
+	     tn_meta_kind(list) == TN_META_ARRAY && (item = tn_meta_next(&it)) != NULL;) {
 		int at = tn_meta_string(item, &name) ? apr_field_named(name) : -1;
 		if (at >= 0)
 			m->nulls[at] = apr_fields[at].absent == APR_SKIP;
@@ -80,7 +89,8 @@ static tn_code collect_all(struct metadata *m)
 	for (const struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next)
 		if (collect(m, node) != TN_OK)
 			return m->w->job->err->code;
-	for (const struct tn_meta *sub = m->w->job->model->native->as.kids.first; sub != NULL; sub = sub->next)
+	for (const struct tn_meta *sub = m->w->job->model->native->as.kids.first; sub != NULL;
+	     sub = sub->next)
 		if (!view_is(sub->key, "apr"))
 			envelope_native(&m->w->env, sub);
 	collect_nulls(m);
@@ -101,7 +111,8 @@ static bool keeps_keys(const struct metadata *m)
 	return unsorted != NULL && unsorted->type == TN_META_BOOL && unsorted->as.b;
 }
 
-/* Read back, fields come first, then the others, then what was hidden. Is that the order of the model? */
+/* Read back, fields come first, then the others, then what was hidden. Is that the order of the
+ * model? */
 static bool keeps_order(const struct metadata *m)
 {
 	const struct tn_meta *node = m->w->job->model->metadata->as.kids.first;
@@ -146,7 +157,8 @@ static void drop_taken_key(struct metadata *m, const char *key)
 	for (uint64_t i = 0; i < m->n; i++) {
 		if (!view_is(m->custom[i]->key, key))
 			continue;
-		job_lossy(m->w->job, NO_TENSOR, "apr: the metadata has a '%s' of its own, which this file needs", key);
+		job_lossy(m->w->job, NO_TENSOR,
+		          "apr: the metadata has a '%s' of its own, which this file needs", key);
 		for (m->n--; i < m->n; i++)
 			m->custom[i] = m->custom[i + 1];
 		return;
@@ -160,7 +172,8 @@ static tn_code add_envelope(struct metadata *m)
 	if (envelope_empty(env))
 		return TN_OK;
 	if (job->no_envelope) {
-		envelope_report_lost(env, "apr", job->allow_loss ? TN_WARNING : TN_ERROR, job->report);
+		envelope_report_lost(env, "apr", job->allow_loss ? TN_WARNING : TN_ERROR,
+		                     job->report);
 		return env->failed ? no_memory(m) : TN_OK;
 	}
 	drop_taken_key(m, APR_ENVELOPE_KEY);
@@ -225,7 +238,8 @@ tn_code apr_print_metadata(struct apr_writing *w, struct buf *out)
 		return w->job->err->code;
 	sort(&m);
 	collect_values(&m);
-	/* a model made for APR knows that its keys are sorted: for the order alone it gets no envelope */
+	/* a model made for APR knows that its keys are sorted: for the order alone it gets no
+	 * envelope */
 	bool worth = w->job->converted || !envelope_empty(&w->env);
 	w->env.keep_metadata_order = worth && !w->job->rewrite && !keeps_order(&m);
 	if (add_envelope(&m) != TN_OK || add_compression(&m) != TN_OK)
