@@ -173,6 +173,7 @@ typedef struct tn_tensor {
 	size_t          part;       /* the file that has it, see tn_file_part_at */
 	uint64_t        offset;     /* of the stored bytes, from the start of that file */
 	uint64_t        stored;     /* bytes in the file; differs from nbytes where encoded */
+	bool            missing;    /* of a partial file: it reaches past the end, reading it is TRUNCATED */
 	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat); or NULL */
 } tn_tensor;
 
@@ -265,6 +266,8 @@ typedef struct tn_open_options {
 	const char *format;          /* skip detection: a name from tn_format_at; NULL detects */
 	bool        ignore_envelope; /* show the container as it is, see docs/envelope.md */
 	bool        single;          /* open this one file, also where it is a shard of a model */
+	bool        partial;         /* a file that has not arrived whole: header and index must be there,
+	                                tensors that reach past its end are missing, with a warning */
 } tn_open_options;
 
 typedef struct tn_file tn_file;
@@ -315,7 +318,7 @@ TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
 TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
 
 /* The tensor's bytes in place, without a copy, valid until tn_close. UNSUPPORTED where they are
- * stored encoded, where the file is not mapped, and for multi-byte elements on a big-endian host:
+ * stored encoded (compressed), where the file is not mapped, and for multi-byte elements on a big-endian host:
  * use tn_read then. The start has the alignment that the format gave it, at worst 1. */
 TN_API TN_CHECK tn_code tn_bytes(const tn_file *file, size_t i, tn_view *out, tn_error *err);
 /* Reads len bytes of tensor i from byte offset of its logical bytes into buf; decodes where needed.
@@ -430,6 +433,12 @@ typedef enum tn_endian {
 	TN_ENDIAN_BIG
 } tn_endian;
 
+typedef enum tn_compress {
+	TN_COMPRESS_NONE,
+	TN_COMPRESS_LZ4,  /* blocks of 64 KiB, each by itself: tn_read of any range decodes what it touches */
+	TN_COMPRESS_ZSTD
+} tn_compress;
+
 /* How to write, common to saving a tn_writer and converting a tn_file. */
 typedef struct tn_write_options {
 	bool     allow_loss;   /* leave out what the target cannot hold, report it as a warning */
@@ -442,6 +451,8 @@ typedef struct tn_write_options {
 	tn_endian endian;      /* USAGE when BIG is asked of a format that has no such files */
 	uint64_t slack;        /* bytes to leave for later edits of the metadata, where the format can: see tn_writer_update */
 	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
+	tn_compress compress;  /* apr only: USAGE elsewhere. Tensors that do not shrink stay as they are, and so do
+	                          those of a callback. Sources are read twice: sizes stand before the data */
 	uint64_t max_memory;   /* for plan and index [1 GiB] */
 	tn_work  work;
 } tn_write_options;
@@ -511,7 +522,8 @@ TN_API TN_CHECK tn_code tn_put_text  (tn_writer *writer, tn_meta *container, tn_
 /* Takes a key out of a map; NOTFOUND when it is not there. */
 TN_API TN_CHECK tn_code tn_remove    (tn_writer *writer, tn_meta *map, tn_view key, tn_error *err);
 
-/* The exact size of the file that a save would write. Nothing is written, no source is read. */
+/* The exact size of the file that a save would write. Nothing is written, and no source is read unless it is to be
+ * compressed. */
 TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
 /* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
  * target's permissions; on any failure the target stays as it was and nothing is left. A target that
@@ -619,6 +631,96 @@ TN_API TN_CHECK tn_code tn_rebuild_index(const char *path, const char *out, cons
  * made anew. *report says what was mended; where that is nothing, nothing is written. */
 TN_API TN_CHECK tn_code tn_repair(const char *path, const char *out, const tn_open_options *open,
                                   const tn_write_options *write, tn_report **report, tn_error *err);
+
+/* ---- APR --------------------------------------------------------------------------------- */
+
+/* The metadata fields that APR gives a type, in the order of its files. The tree that tn_metadata
+ * gives has them too, under their names; here they are read and written as what they are. */
+typedef enum tn_apr_field {
+	TN_APR_MODEL_TYPE, TN_APR_NAME, TN_APR_DESCRIPTION, TN_APR_AUTHOR, TN_APR_LICENSE,
+	TN_APR_DATA_SOURCE, TN_APR_DATA_LICENSE, TN_APR_VERSION, TN_APR_SOURCE,
+	TN_APR_ORIGINAL_FORMAT, TN_APR_CREATED_AT, TN_APR_TOTAL_SIZE, TN_APR_PARAM_COUNT,
+	TN_APR_QUANTIZATION, TN_APR_SHARDING, TN_APR_CHAT_TEMPLATE, TN_APR_CHAT_FORMAT,
+	TN_APR_SPECIAL_TOKENS, TN_APR_ARCHITECTURE, TN_APR_HF_ARCHITECTURE, TN_APR_HF_MODEL_TYPE,
+	TN_APR_HIDDEN_SIZE, TN_APR_NUM_LAYERS, TN_APR_NUM_HEADS, TN_APR_NUM_KV_HEADS,
+	TN_APR_VOCAB_SIZE, TN_APR_INTERMEDIATE_SIZE, TN_APR_MAX_POSITION_EMBEDDINGS,
+	TN_APR_ROPE_THETA, TN_APR_ROPE_TYPE, TN_APR_RMS_NORM_EPS, TN_APR_HEAD_DIM,
+	TN_APR_NUM_EXPERTS, TN_APR_NUM_EXPERTS_PER_TOK, TN_APR_MOE_INTERMEDIATE_SIZE,
+	TN_APR_FIELDS
+} tn_apr_field;
+
+/* Header flags. */
+enum {
+	TN_APR_LZ4 = 0x0001, TN_APR_ZSTD = 0x0002, TN_APR_ENCRYPTED = 0x0004, TN_APR_SIGNED = 0x0008,
+	TN_APR_SHARDED = 0x0010, TN_APR_QUANTIZED = 0x0020, TN_APR_HAS_FILTERBANK = 0x0040,
+	TN_APR_HAS_MODEL_CARD = 0x0080, TN_APR_STREAMING = 0x0100, TN_APR_HAS_VOCAB = 0x0200,
+	TN_APR_ROW_MAJOR = 0x0400, TN_APR_COLUMN_MAJOR = 0x0800
+};
+
+/* Which fields are there: given has bit 1 << TN_APR_X set for field X; without it the field's value is
+ * zero and means nothing. Of the three objects a text without a ptr is null. */
+#define TN_APR_GIVEN(field) ((uint64_t)1 << (field))
+typedef struct tn_apr {
+	uint64_t given;
+	tn_view  model_type, name, description, author, license, data_source, data_license, version,
+	         source, original_format, created_at;
+	uint64_t total_size, param_count;
+	struct {
+		tn_view  quant_type;
+		uint8_t  bits;
+		bool     symmetric, has_block_size;
+		uint64_t block_size;
+	} quantization;
+	struct {
+		uint64_t shard_count, shard_index, total_size;
+		tn_view  pattern;
+	} sharding;
+	tn_view  chat_template, chat_format;
+	struct {
+		tn_view bos, eos, unk, pad, im_start, im_end;
+	} special_tokens;
+	tn_view  architecture, hf_architecture, hf_model_type;
+	uint64_t hidden_size, num_layers, num_heads, num_kv_heads, vocab_size, intermediate_size,
+	         max_position_embeddings;
+	float    rope_theta;
+	uint32_t rope_type; /* 0: adjacent pairs, 2: split halves */
+	float    rms_norm_eps;
+	uint64_t head_dim, num_experts, num_experts_per_tok, moe_intermediate_size;
+} tn_apr;
+
+/* The typed fields of a file's metadata, whatever its format: those whose value has the field's type.
+ * Texts are borrowed from the file. */
+TN_API void     tn_apr_read(const tn_file *file, tn_apr *out);
+/* Puts the fields that are given into a writer's metadata, under their names. */
+TN_API TN_CHECK tn_code tn_apr_put(tn_writer *writer, const tn_apr *fields, tn_error *err);
+/* The header flags of an APR file, or of the one that a file was before: TN_APR_ROW_MAJOR alone is usual. */
+TN_API uint16_t tn_apr_flags(const tn_file *file);
+/* The flags of the file to write; ROW_MAJOR is always set. USAGE for COLUMN_MAJOR and ENCRYPTED, which
+ * readers refuse, and for LZ4 and ZSTD, which tn_write_options.compress sets. */
+TN_API TN_CHECK tn_code tn_apr_set_flags(tn_writer *writer, uint16_t flags, tn_error *err);
+
+/* Where a model comes from. NULL fields stay as they are; lists that are not NULL but empty count as
+ * given and change nothing. */
+typedef struct tn_apr_stamp {
+	const char    *license, *data_license; /* SPDX expressions, or "" */
+	const char    *data_source;
+	const char    *hf_architecture, *hf_model_type, *architecture;
+	const tn_view *vocabulary; /* custom keys tokenizer.vocabulary and .vocab_size, flag HAS_VOCAB */
+	size_t         n_vocabulary;
+	const tn_view *merges;     /* custom key tokenizer.merges */
+	size_t         n_merges;
+	const char    *tokenizer_model_type; /* custom key tokenizer.model_type */
+} tn_apr_stamp;
+
+/* Is text a licence expression of SPDX ("Apache-2.0", "MIT OR GPL-2.0-or-later", "LicenseRef-ours")?
+ * err says which word is not. */
+TN_API TN_CHECK tn_code tn_spdx_check(const char *text, tn_error *err);
+/* Writes an APR file again with a stamp in its metadata; all else is kept, tensors stand in the order of
+ * their names. The data of a file that has them so and has a footer is moved as it is, not read: the new
+ * footer follows from the old one, and is as right or wrong as that was. The same stamp twice gives the
+ * same bytes. USAGE when no field is set, the file is no APR file, or a licence is no SPDX expression. */
+TN_API TN_CHECK tn_code tn_apr_stamp_file(const tn_file *file, const char *path, const tn_apr_stamp *stamp,
+                                          const tn_write_options *options, tn_converted *out, tn_error *err);
 
 #ifdef __cplusplus
 }

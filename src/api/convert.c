@@ -47,6 +47,9 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
 	for (uint64_t i = 0; i < f->model.n; i++) {
 		if (!keeps(opt, f, (size_t)i))
 			continue;
+		if (f->model.tensors[i].missing)
+			return err_set(err, TN_E_TRUNCATED, TN_NO_OFFSET, "tensor '%s' has not arrived whole",
+			               ESC(f->model.tensors[i].name));
 		t[n] = f->model.tensors[i];
 		s[n++] = source_of(f, &f->model.tensors[i]);
 	}

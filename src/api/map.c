@@ -63,6 +63,16 @@ static tn_region unclaimed(const struct model *m, uint64_t at, uint64_t to, bool
 	return (tn_region){ at, to - at, TN_REGION_GAP, SIZE_MAX, "gap", 0 };
 }
 
+/* A claim clipped to what is left of the file. An empty tensor may point into another region: it
+ * stands behind that one. */
+static tn_region clipped(tn_region r, uint64_t at, uint64_t size)
+{
+	r.offset = min_u64(r.offset, size);
+	r.len = min_u64(r.len, size - r.offset);
+	r.offset = max_u64(r.offset, at);
+	return r;
+}
+
 /* Turns the sorted claims on a part into regions without holes; out has room for one hole before each and one at the
  * end. */
 static size_t fill_holes(const struct part *p, size_t part, const tn_region *claims, size_t n, tn_region *out)
@@ -70,9 +80,7 @@ static size_t fill_holes(const struct part *p, size_t part, const tn_region *cla
 	uint64_t at = 0;
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
-		tn_region r = claims[i];
-		if (r.len == 0)
-			r.offset = max_u64(r.offset, at); /* an empty tensor inside another stands behind it */
+		tn_region r = clipped(claims[i], at, p->reader.size);
 		if (r.offset > at)
 			out[k++] = unclaimed(&p->model, at, r.offset, false);
 		out[k++] = r;

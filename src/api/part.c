@@ -74,7 +74,7 @@ static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *o
 	*job = (struct parse_job){
 		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
 		.mem = &p->mem, .model = &p->model, .report = &p->report, .mend = p->mend, .mended = &p->mended,
-		.check = { UINT64_MAX, UINT64_MAX }, .err = err,
+		.check = { UINT64_MAX, UINT64_MAX, opt->partial ? &p->report : NULL }, .err = err,
 	};
 	return p->format->parse(job);
 }
@@ -115,6 +115,8 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 		code = choose_format(p, head, opt, err);
 	if (code == TN_OK)
 		code = parse(p, head, opt, &job, err);
+	if (code == TN_OK && job.image.ptr != NULL)
+		p->reader = (struct reader){ .map = job.image, .size = job.image.len };
 	if (code == TN_OK)
 		code = model_check(&p->model, p->format->name, p->reader.size, &job.check, &p->mem, &names, err);
 	if (code == TN_OK && p->report.failed)

@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/path.h"
+#include "sys/cpu.h"
 
 /* ---- Planning ---- */
 
@@ -22,18 +23,24 @@ static tn_code refuse_losses(struct save *s)
 	return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%zu losses", s->report->of[TN_ERROR]);
 }
 
-tn_code save_begin(struct save *s)
+/* What the option asks for, as far as the machine has it. */
+static unsigned threads_of(const tn_write_options *opt)
+{
+	return opt->work.threads != 0 ? opt->work.threads : sys_cpu_count();
+}
+
+static tn_code plan_once(struct save *s, const struct packing *packed)
 {
 	const tn_write_options *opt = s->options;
-	arena_init(&s->mem, limit_or(opt->max_memory, DEFAULT_MEMORY));
 	plan_init(&s->plan, &s->mem);
+	s->plan.threads = threads_of(opt);
 	report_fini(s->report);
 	report_init(s->report);
 	s->job = (struct plan_job){
 		.model = s->model, .rewrite = s->rewrite, .converted = s->converted,
 		.allow_loss = opt->allow_loss, .carry = opt->carry, .no_envelope = opt->no_envelope,
 		.keep_unknown = opt->keep_unknown, .endian = opt->endian, .align = opt->align,
-		.slack = opt->slack, .fit = s->fit,
+		.slack = opt->slack, .fit = s->fit, .compress = opt->compress, .packed = packed,
 		.mem = &s->mem, .plan = &s->plan, .report = s->report, .err = s->err,
 	};
 	if (opt->endian == TN_ENDIAN_BIG && (s->format->caps & CAP_BIG_ENDIAN) == 0)
@@ -45,6 +52,49 @@ tn_code save_begin(struct save *s)
 	if (s->report->failed)
 		return err_set(s->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return refuse_losses(s);
+}
+
+static unsigned element_width(tn_dtype d)
+{
+	const struct dtype_info *info = dtype_info(d);
+	bool planes = info->class == DTYPE_PLAIN && (info->bits == 16 || info->bits == 32 || info->bits == 64);
+	return planes ? info->bits / 8u : 0;
+}
+
+/* What compression makes of each tensor. */
+static tn_code measure(struct save *s, struct packing **out)
+{
+	const struct model *m = s->model;
+	enum block_codec codec = s->options->compress == TN_COMPRESS_LZ4 ? BLOCKS_LZ4 : BLOCKS_ZSTD;
+	struct packing *packed = ARENA_NEW(&s->mem, m->n, struct packing);
+	if (packed == NULL)
+		return arena_err(&s->mem, s->err, "the tensor table");
+	for (uint64_t i = 0; i < m->n; i++) {
+		if (!source_repeats(&s->sources[i]))
+			continue;
+		if (blocks_measure(&s->sources[i], codec, element_width(m->tensors[i].dtype), threads_of(s->options), &s->mem,
+		                   &packed[i], s->err) != TN_OK) {
+			err_prefix(s->err, "tensor '%s'", ESC(m->tensors[i].name));
+			return s->err->code;
+		}
+	}
+	*out = packed;
+	return TN_OK;
+}
+
+/* Losses are found before the work of compressing begins. */
+tn_code save_begin(struct save *s)
+{
+	struct packing *packed = NULL;
+	arena_init(&s->mem, limit_or(s->options->max_memory, DEFAULT_MEMORY));
+	plan_init(&s->plan, &s->mem);
+	if (s->options->compress != TN_COMPRESS_NONE && (s->format->caps & CAP_BLOCKS) == 0)
+		return err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "%s cannot hold compressed tensors", s->format->name);
+	if (plan_once(s, NULL) != TN_OK || s->options->compress == TN_COMPRESS_NONE)
+		return s->err->code;
+	if (measure(s, &packed) != TN_OK)
+		return s->err->code;
+	return plan_once(s, packed);
 }
 
 void save_end(struct save *s) { arena_fini(&s->mem); }

@@ -17,6 +17,7 @@ tn_tensor tn_tensor_at(const tn_file *f, size_t i)
 	return (tn_tensor){
 		.name = t->name, .dtype = t->dtype, .dtype_text = t->dtype_text, .rank = t->rank, .shape = t->shape,
 		.nbytes = t->nbytes, .part = t->part, .offset = t->offset, .stored = t->stored, .extras = t->extras,
+		.missing = t->missing,
 	};
 }
 
@@ -38,6 +39,11 @@ static const struct tensor *tensor_at(const tn_file *f, size_t i, tn_error *err)
 	return NULL;
 }
 
+static tn_code missing(const struct tensor *t, tn_error *err)
+{
+	return err_set(err, TN_E_TRUNCATED, t->offset, "tensor '%s' has not arrived whole", ESC(t->name));
+}
+
 /* Elements that a big-endian host has to swap to use. */
 static bool needs_swap(const struct tensor *t)
 {
@@ -51,6 +57,8 @@ tn_code tn_bytes(const tn_file *f, size_t i, tn_view *out, tn_error *err)
 	if (t == NULL)
 		return err->code;
 	const struct reader *r = reader_of(f, t);
+	if (t->missing)
+		return missing(t, err);
 	if (!tensor_is_plain(t))
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is stored encoded: read it instead", ESC(t->name));
 	if (t->nbytes != 0 && r->map.ptr == NULL)
@@ -81,6 +89,8 @@ tn_code tn_read(const tn_file *f, size_t i, uint64_t offset, void *buf, size_t l
 	if (!span_fits(offset, len, t->nbytes))
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%zu bytes from %llu of tensor '%s', which has %llu", len,
 		               (unsigned long long)offset, ESC(t->name), (unsigned long long)t->nbytes);
+	if (t->missing)
+		return missing(t, err);
 	size_t unit = dtype_info(t->dtype)->swap;
 	if (needs_swap(t) && (offset % unit != 0 || len % unit != 0))
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "the range cuts an element of tensor '%s'", ESC(t->name));

@@ -12,7 +12,7 @@ struct convert {
 	struct opt_list filter, meta;
 	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
 	uint64_t        align, slack;
-	int             endian;
+	int             endian, compress; /* 0, or what the library calls so */
 };
 
 #define AT(field) offsetof(struct convert, field)
@@ -36,6 +36,7 @@ static const struct opt options[] = {
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written and lost" },
 	{ "align", 0, OPT_SIZE, AT(align), "N",
 	  "alignment of the data, where the format leaves it free" },
+	{ "compress", 0, OPT_CHOICE, AT(compress), "lz4|zstd", "apr: tensors in blocks of 64 KiB" },
 	{ "slack", 0, OPT_SIZE, AT(slack), "N",
 	  "leave room for later edits of metadata, where the format can" },
 	{ "endian", 0, OPT_CHOICE, AT(endian), "little|big",
@@ -173,6 +174,7 @@ static tn_write_options write_options(const struct cli *cli, const struct conver
 		.no_envelope = o->no_envelope,   .keep_unknown = o->keep_unknown,
 		.in_place = o->in_place,         .no_sync = o->no_sync,
 		.exact_path = true,              .align = o->align,
+		.compress = (tn_compress)o->compress,
 		.endian = (tn_endian)o->endian,  .slack = o->slack,
 		.max_memory = cli->max_memory,   .work = cli_work(cli),
 	};

@@ -13,7 +13,7 @@ enum { SORT_FILE, SORT_NAME, SORT_SIZE, SORT_OFFSET };
 struct ls {
 	struct opt_list filter;
 	int             sort;
-	bool            tree;
+	bool            tree, partial;
 	uint64_t        limit;
 };
 
@@ -22,6 +22,7 @@ static const struct opt options[] = {
 	{ "filter", 0, OPT_LIST, AT(filter), "GLOB", "only names that match; may be repeated" },
 	{ "sort", 0, OPT_CHOICE, AT(sort), "name|size|offset", "instead of the order of the file" },
 	{ "tree", 0, OPT_FLAG, AT(tree), NULL, "group names at dots and slashes" },
+	{ "partial", 0, OPT_FLAG, AT(partial), NULL, "of a file that has not arrived whole" },
 	{ "limit", 0, OPT_COUNT, AT(limit), "N", "the first N only" },
 	OPT_END
 };
@@ -65,21 +66,24 @@ static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 
 /* ---- For people ---- */
 
-static void print_table(const tn_file *file, const tn_tensor *list, size_t n)
+static void print_table(const tn_file *file, const tn_tensor *list, size_t n, bool partial)
 {
-	static const struct column columns[] = {
-		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true },
-		{ "OFFSET", true }, { "FILE", false },
+	static const struct column name = { "NAME", false }, dtype = { "DTYPE", false }, shape = { "SHAPE", false };
+	static const struct column size = { "SIZE", true }, offset = { "OFFSET", true };
+	const struct column columns[] = {
+		name, dtype, shape, size, offset, { partial ? "HERE" : "FILE", false }, { "FILE", false },
 	};
 	bool set = tn_file_part_count(file) > 1;
 	struct table t;
-	table_init(&t, columns, set ? 6 : 5);
+	table_init(&t, columns, 5u + set + partial);
 	for (size_t i = 0; i < n; i++) {
 		text_escape(table_cell(&t), list[i].name);
 		text_dtype(table_cell(&t), &list[i]);
 		text_shape(table_cell(&t), list[i].rank, list[i].shape);
 		text_bytes(table_cell(&t), list[i].stored);
 		text_fmt(table_cell(&t), "%" PRIu64, list[i].offset);
+		if (partial)
+			text_str(table_cell(&t), list[i].missing ? "no" : "yes");
 		if (set)
 			text_escape(table_cell(&t), tn_text(input_part(file, list[i].part)));
 	}
@@ -112,7 +116,7 @@ static void print_total(const tn_tensor *list, size_t n, size_t shown, size_t al
 
 /* ---- For scripts ---- */
 
-static void json_tensor(struct json *j, const tn_file *file, const tn_tensor *t)
+static void json_tensor(struct json *j, const tn_file *file, const tn_tensor *t, bool partial)
 {
 	js_open(j, '{', JSON_ONE_LINE);
 	js_string(js_at(j, "name"), t->name);
@@ -127,10 +131,13 @@ static void json_tensor(struct json *j, const tn_file *file, const tn_tensor *t)
 	js_uint(js_at(j, "nbytes"), t->stored);
 	if (tn_file_part_count(file) > 1)
 		js_string(js_at(j, "part"), tn_text(input_part(file, t->part)));
+	if (partial)
+		js_bool(js_at(j, "missing"), t->missing);
 	js_close(j);
 }
 
-static void print_json(const char *path, const tn_file *file, const tn_tensor *list, size_t n)
+static void print_json(const char *path, const tn_file *file, const tn_tensor *list, size_t n,
+                       bool partial)
 {
 	struct json j;
 	js_begin(&j, stdout);
@@ -142,7 +149,7 @@ static void print_json(const char *path, const tn_file *file, const tn_tensor *l
 	meta_json(js_at(&j, "metadata"), tn_metadata(file));
 	js_open(js_at(&j, "tensors"), '[', JSON_LINES);
 	for (size_t i = 0; i < n; i++)
-		json_tensor(&j, file, &list[i]);
+		json_tensor(&j, file, &list[i], partial);
 	js_close(&j);
 	findings_json(&j, "warnings", tn_warnings(file));
 	js_close(&j);
@@ -156,19 +163,19 @@ static enum status run(const struct cli *cli, const void *own)
 	size_t n;
 	if (cli->json && o->tree)
 		return fail_usage(cli, "--tree is for people, --json for scripts: choose one");
-	enum status status = input_open(&in, cli, cli->args[0]);
+	enum status status = (o->partial ? input_open_partial : input_open)(&in, cli, cli->args[0]);
 	if (status != STATUS_YES)
 		return status;
 	tn_tensor *list = choose(in.file, o, &n);
 	size_t shown = o->limit > 0 && o->limit < n ? (size_t)o->limit : n;
 	if (cli->json) {
-		print_json(cli->args[0], in.file, list, shown);
+		print_json(cli->args[0], in.file, list, shown, o->partial);
 	} else {
 		findings_print(cli->args[0], tn_warnings(in.file), findings_least(cli));
 		if (o->tree)
 			tree_print(list, shown);
 		else
-			print_table(in.file, list, shown);
+			print_table(in.file, list, shown, o->partial);
 		if (!cli->quiet)
 			print_total(list, n, shown, tn_tensor_count(in.file));
 	}
@@ -181,6 +188,8 @@ const struct command cmd_ls = {
 	.name = "ls", .args = "FILE", .summary = "List the tensors of a file",
 	.details = "In a GLOB '*' stands for any characters, dots too, '?' for one, [a-z] for one\n"
 	           "of a set.\n"
-	           "SIZE and OFFSET tell where the bytes lie in the file.\n",
+	           "SIZE and OFFSET tell where the bytes lie in the file.\n"
+	           "With --partial the header and the index are enough: a file that is still arriving\n"
+	           "or was fetched in part is listed, and HERE tells which tensors it has whole.\n",
 	.options = options, .size = sizeof(struct ls), .least = 1, .most = 1, .run = run,
 };

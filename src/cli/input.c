@@ -92,7 +92,8 @@ enum status input_options(const struct cli *cli, tn_open_options *out)
 	return STATUS_YES;
 }
 
-enum status input_open(struct input *in, const struct cli *cli, const char *path)
+static enum status open_either(struct input *in, const struct cli *cli, const char *path,
+                               bool partial)
 {
 	tn_error err = { 0 };
 	tn_open_options options;
@@ -100,6 +101,7 @@ enum status input_open(struct input *in, const struct cli *cli, const char *path
 	enum status status = input_options(cli, &options);
 	if (status != STATUS_YES)
 		return status;
+	options.partial = partial;
 	signals_watch(path, NULL, 0);
 	tn_code code;
 	if (strcmp(path, "-") == 0) {
@@ -115,6 +117,16 @@ enum status input_open(struct input *in, const struct cli *cli, const char *path
 	}
 	watch(in, path);
 	return STATUS_YES;
+}
+
+enum status input_open(struct input *in, const struct cli *cli, const char *path)
+{
+	return open_either(in, cli, path, false);
+}
+
+enum status input_open_partial(struct input *in, const struct cli *cli, const char *path)
+{
+	return open_either(in, cli, path, true);
 }
 
 void input_close(struct input *in)

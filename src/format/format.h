@@ -20,6 +20,7 @@ struct parse_job {
 	struct tn_report *report; /* what is tolerated */
 	uint64_t         need;    /* out: with TRUNCATED, how many first bytes parse wants; 0: no more would help */
 	struct check_limits check; /* out: the common checks' limits, the format's own filled in */
+	tn_view          image;   /* out: the file is but a wrapper of these bytes, and the model is of them; else empty */
 	tn_error        *err;
 };
 
@@ -52,6 +53,8 @@ struct plan_job {
 	uint64_t            slack;        /* bytes to leave in the head for later edits */
 	uint64_t            fit;          /* where the data shall start if the head fits before; 0: wherever it may */
 	uint64_t            align;        /* 0: the format's own */
+	tn_compress         compress;     /* NONE, or of a format with CAP_BLOCKS */
+	const struct packing *packed;     /* [model->n] what compression makes of each tensor; NULL: not known yet */
 	struct arena       *mem;
 	struct plan        *plan;
 	struct tn_report   *report;       /* losses: code TN_E_LOSSY, severity TN_ERROR, or TN_WARNING when allowed */
@@ -66,7 +69,8 @@ enum {
 	CAP_META_TREE    = 2, /* typed, nested metadata */
 	CAP_DIGEST       = 4, /* carries checksums of its data */
 	CAP_BIG_ENDIAN   = 8, /* can be written in that order */
-	CAP_SLACK        = 16 /* can leave room in the head */
+	CAP_SLACK        = 16, /* can leave room in the head */
+	CAP_BLOCKS       = 32, /* holds tensors compressed in blocks */
 };
 
 struct format {

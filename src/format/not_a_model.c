@@ -178,10 +178,6 @@ struct magic {
 #define MAGIC(text, where) .bytes = text, .len = sizeof(text) - 1, .at = where
 
 static const struct magic magics[] = {
-	{ MAGIC("APR\0", 0), TN_E_UNSUPPORTED, "an APR model" },
-	{ MAGIC("APRN", 0), TN_E_UNSUPPORTED, "an APR model of version 1" },
-	{ MAGIC("APR1", 0), TN_E_UNSUPPORTED, "an APR model of version 1" },
-	{ MAGIC("APR2", 0), TN_E_UNSUPPORTED, "an APR model" },
 	{ MAGIC("THINv0", 0), TN_E_UNSUPPORTED, "a ThinTensor model" },
 	{ MAGIC("tjgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
 	{ MAGIC("fmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },

@@ -232,7 +232,8 @@ tn_code cast_tensor(struct tensor *t, struct source *s, tn_dtype to, struct aren
 	t->enc = ENC_RAW;
 	t->nbytes = t->stored = bytes;
 	*s = (struct source){
-		.kind = SOURCE_CALLBACK, .len = bytes, .from = c->from, .produce = produce, .ctx = c
+		.kind = SOURCE_CALLBACK, .len = bytes, .from = c->from, .produce = produce,
+		.ctx = c, .again = true,
 	};
 	return TN_OK;
 }

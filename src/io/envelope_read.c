@@ -5,6 +5,7 @@
 #include "io/envelope.h"
 
 #include "base/num.h"
+#include "io/json_tree.h"
 #include "io/typed_json.h"
 #include "model/check.h"
 
@@ -93,12 +94,26 @@ static bool same_scalar(const struct tn_meta *a, const struct tn_meta *b)
 	}
 }
 
+static bool same_json(struct apply *ap, const struct tn_meta *a, const struct tn_meta *b)
+{
+	struct buf x, y;
+	buf_init(&x, ap->mem->budget);
+	buf_init(&y, ap->mem->budget);
+	json_tree_put(&x, a);
+	json_tree_put(&y, b);
+	bool same = view_eq(buf_bytes(&x), buf_bytes(&y));
+	ap->nomem = ap->nomem || x.failed || y.failed;
+	buf_fini(&x);
+	buf_fini(&y);
+	return same;
+}
+
 /* The file's plain text decides whether the typed value is still the one that was written; where the container has
- * numbers and bools of its own and lacks their widths only, it is the number. */
+ * values of its own and lacks widths or kinds only, it is the number, or the JSON that both are written as. */
 static bool still_says(struct apply *ap, const struct tn_meta *shown, const struct tn_meta *value)
 {
 	if (shown->type != TN_META_STRING)
-		return shown->type == value->type && same_scalar(shown, value);
+		return (shown->type == value->type && same_scalar(shown, value)) || same_json(ap, shown, value);
 	tn_view text = envelope_plain(ap->mem, value);
 	ap->nomem = ap->nomem || text.ptr == NULL;
 	return text.ptr != NULL && view_eq(text, shown->as.s);

@@ -80,6 +80,11 @@ void plan_tensor_big_endian(struct plan *p, uint64_t i, uint64_t len)
 	push(p, (struct span){ .kind = SPAN_TENSOR, .tensor = i, .len = len, .big = true });
 }
 
+void plan_blocks(struct plan *p, uint64_t i, const struct packing *packing)
+{
+	push(p, (struct span){ .kind = SPAN_BLOCKS, .tensor = i, .len = packing->stored, .packing = packing });
+}
+
 void plan_crc(struct plan *p)
 {
 	p->has_crc = true;
@@ -116,6 +121,14 @@ static void run_tensor(struct span *span, const struct source *source, const str
 		err_prefix(out->err, "tensor '%s'", ESC(tensor->name));
 }
 
+static void run_blocks(const struct plan *p, const struct span *span, const struct source *source,
+                       const struct tensor *tensor, struct sink *out)
+{
+	blocks_stream(source, span->packing, p->threads != 0 ? p->threads : 1, out);
+	if (!sink_ok(out))
+		err_prefix(out->err, "tensor '%s'", ESC(tensor->name));
+}
+
 static void run_crc(struct sink *out)
 {
 	uint8_t field[4];
@@ -123,13 +136,14 @@ static void run_crc(struct sink *out)
 	sink_write(out, field, sizeof field);
 }
 
-static void run_span(struct span *span, const struct source *sources, const struct tensor *tensors,
-                     struct sink *out)
+static void run_span(const struct plan *p, struct span *span, const struct source *sources,
+                     const struct tensor *tensors, struct sink *out)
 {
 	switch (span->kind) {
 	case SPAN_BYTES:  sink_write(out, span->bytes, (size_t)span->len); break;
 	case SPAN_ZERO:   sink_zero(out, span->len); break;
 	case SPAN_TENSOR: run_tensor(span, &sources[span->tensor], &tensors[span->tensor], out); break;
+	case SPAN_BLOCKS: run_blocks(p, span, &sources[span->tensor], &tensors[span->tensor], out); break;
 	case SPAN_CRC:    run_crc(out); break;
 	}
 }
@@ -144,7 +158,7 @@ tn_code plan_run(struct plan *p, const struct source *sources, const struct tens
 		sink_crc_start(out);
 	for (uint64_t i = 0; i < p->n && sink_ok(out); i++) {
 		struct span *span = &p->spans[i];
-		run_span(span, sources, tensors, out);
+		run_span(p, span, sources, tensors, out);
 		if (sink_ok(out) && out->at != span->off + span->len)
 			err_set(out->err, TN_E_USAGE, TN_NO_OFFSET,
 			        "part %llu of the file was planned to end at byte %llu and ends at %llu",

@@ -5,13 +5,14 @@
 #ifndef IO_PLAN_H
 #define IO_PLAN_H
 
+#include "io/blocks.h"
 #include "io/sink.h"
-#include "io/source.h"
 
 enum span_kind {
 	SPAN_BYTES,  /* memory of the plan's arena */
 	SPAN_ZERO,   /* padding */
 	SPAN_TENSOR, /* source of tensor i */
+	SPAN_BLOCKS, /* the same, compressed */
 	SPAN_CRC     /* 4 bytes: CRC-32, little-endian, of every byte before it */
 };
 
@@ -21,7 +22,8 @@ struct span {
 	bool           big;    /* TENSOR: in big-endian order */
 	uint64_t       off, len;
 	const uint8_t *bytes;  /* BYTES */
-	uint64_t       tensor; /* TENSOR */
+	uint64_t       tensor; /* TENSOR, BLOCKS */
+	const struct packing *packing; /* BLOCKS */
 	tn_digest      hash;   /* TENSOR with digest, after the run */
 };
 
@@ -30,6 +32,7 @@ struct plan {
 	struct span  *spans;
 	uint64_t      n, cap;
 	uint64_t      size;     /* of the file so far */
+	unsigned      threads;  /* for BLOCKS; 0: one */
 	bool          has_crc;
 	bool          failed;   /* memory, or a file of more than 2^63-1 bytes */
 	bool          too_big;
@@ -42,6 +45,8 @@ void plan_align(struct plan *p, uint64_t align);         /* zeros up to a multip
 void plan_tensor(struct plan *p, uint64_t i, uint64_t len);
 void plan_tensor_digest(struct plan *p, uint64_t i, uint64_t len);
 void plan_tensor_big_endian(struct plan *p, uint64_t i, uint64_t len);
+/* len is packing->stored. */
+void plan_blocks(struct plan *p, uint64_t i, const struct packing *packing);
 void plan_crc(struct plan *p);
 /* NOMEM, LIMIT or OK once all spans are listed. */
 tn_code plan_ok(const struct plan *p, tn_error *err);

@@ -19,6 +19,14 @@ tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err)
 	return TN_OK;
 }
 
+tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_error *err)
+{
+	tn_code code = sink_init(s, NULL, err);
+	s->take = take;
+	s->take_ctx = ctx;
+	return code;
+}
+
 void sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err)
 {
 	*s = (struct sink){ .memory = memory, .cap = cap, .err = err };
@@ -30,12 +38,21 @@ void sink_fini(struct sink *s)
 	s->buf = NULL;
 }
 
+/* Where the bytes go in the end, unless that is memory. */
+static tn_code hand_over(struct sink *s, const uint8_t *p, size_t n)
+{
+	if (s->take == NULL)
+		return sys_out_write(s->out, p, n, s->err);
+	s->take(s->take_ctx, p, n);
+	return s->err->code;
+}
+
 void sink_flush(struct sink *s)
 {
 	if (sink_ok(s) && s->fill != 0) {
 		if (s->swap != TN_OPAQUE)
 			swap_units(s->swap, s->buf, s->fill); /* whole units: see room_of */
-		sys_out_write(s->out, s->buf, s->fill, s->err);
+		hand_over(s, s->buf, s->fill);
 	}
 	s->fill = 0;
 }
@@ -71,20 +88,20 @@ static size_t room_of(const struct sink *s)
  * To be followed by filled(). */
 static uint8_t *window(struct sink *s, uint64_t n, size_t *room)
 {
-	if (s->out == NULL && !span_fits(s->at, n, s->cap))
+	if (s->buf == NULL && !span_fits(s->at, n, s->cap))
 		err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "a buffer of %llu bytes is too small",
 		        (unsigned long long)s->cap);
-	if (s->out != NULL && s->fill == room_of(s))
+	if (s->buf != NULL && s->fill == room_of(s))
 		sink_flush(s);
 	if (!sink_ok(s))
 		return NULL;
 	*room = (size_t)min_u64(n, room_of(s) - s->fill);
-	return s->out != NULL ? s->buf + s->fill : s->memory + s->at;
+	return s->buf != NULL ? s->buf + s->fill : s->memory + s->at;
 }
 
 static void filled(struct sink *s, const uint8_t *p, size_t n)
 {
-	if (s->out != NULL)
+	if (s->buf != NULL)
 		s->fill += n;
 	accept(s, p, n);
 }
@@ -97,8 +114,9 @@ void sink_write(struct sink *s, const void *p, size_t n)
 		uint8_t *to = window(s, n, &room);
 		if (to == NULL)
 			return;
-		if (s->out != NULL && room == SINK_BUFFER && s->swap == TN_OPAQUE) { /* an empty buffer, and more to come: skip the copy */
-			if (sys_out_write(s->out, from, room, s->err) == TN_OK)
+		/* an empty buffer, and more to come: skip the copy */
+		if (s->buf != NULL && room == SINK_BUFFER && s->swap == TN_OPAQUE) {
+			if (hand_over(s, from, room) == TN_OK)
 				accept(s, from, room);
 		} else {
 			memcpy(to, from, room);
@@ -162,6 +180,15 @@ void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n)
 	              && n > SINK_BUFFER - s->fill;
 	uint64_t done = in_kernel ? copy_in_kernel(s, from, off, n) : 0;
 	copy_buffered(s, from, off + done, n - done);
+}
+
+void sink_copy_known(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n, uint32_t crc)
+{
+	bool tap = s->crc_on;
+	s->crc_on = false;
+	sink_copy(s, from, off, n);
+	s->crc_on = tap;
+	s->crc = crc32_concat(s->crc, crc, n);
 }
 
 void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n)

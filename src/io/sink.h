@@ -8,8 +8,13 @@
 
 enum { SINK_BUFFER = 1 << 20 };
 
+/* Takes the bytes of a buffer that is full, or of the last one, which is shorter. */
+typedef void (*sink_take_fn)(void *ctx, const uint8_t *p, size_t n);
+
 struct sink {
-	struct sys_out *out;      /* a file; NULL when writing to memory */
+	struct sys_out *out;      /* a file; NULL when writing to memory or to a function */
+	sink_take_fn    take;     /* a function */
+	void           *take_ctx;
 	uint8_t  *memory;         /* the caller's, with room for cap bytes */
 	uint64_t  cap;
 	uint8_t  *buf;            /* SINK_BUFFER bytes */
@@ -28,6 +33,8 @@ struct sink {
 
 /* Over an open output, or over memory. NOMEM leaves nothing behind. */
 tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err);
+/* Bytes are handed to take in pieces of SINK_BUFFER; the last when the sink is flushed. */
+tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_error *err);
 void    sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err);
 void    sink_fini(struct sink *s);
 
@@ -36,6 +43,8 @@ void sink_write(struct sink *s, const void *p, size_t n);
 void sink_zero(struct sink *s, uint64_t n);
 /* n bytes of an open file from off: inside the kernel when no tap is on and it can, else through the buffer. */
 void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n);
+/* The same for bytes whose CRC-32 is known: a CRC tap takes it and does not stand in the kernel's way. */
+void sink_copy_known(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n, uint32_t crc);
 /* Overwrites bytes that were written before; never extends. */
 void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n);
 /* Hands the buffer to the system. */

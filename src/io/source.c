@@ -81,13 +81,15 @@ static void stream_range(const struct source *s, struct sink *out)
 	const struct reader *r = s->from;
 	if (!span_fits(s->offset, s->len, r->size))
 		outside(s->offset, s->len, r->size, out->err);
+	else if (r->file != NULL && s->crc_known)
+		sink_copy_known(out, r->file, s->offset, s->len, s->crc);
 	else if (r->file != NULL)
 		sink_copy(out, r->file, s->offset, s->len);
 	else if (s->len != 0)
 		sink_write(out, r->map.ptr + s->offset, (size_t)s->len);
 }
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 4 << 20 }; /* enough blocks for a few threads to decode */
 
 static void stream_tensor(const struct source *s, struct sink *out)
 {

@@ -23,8 +23,11 @@ struct source {
 	const struct reader *from;    /* RANGE, TENSOR: of a file that is open; CALLBACK: the one that it reads, or NULL */
 	const struct tensor *tensor;  /* TENSOR: stored encoded, to be read decoded */
 	uint64_t             offset;  /* RANGE, PATH */
+	bool                 crc_known; /* RANGE: the CRC-32 of its bytes is crc, so that they need not be looked at */
+	uint32_t             crc;
 	const char          *path;    /* PATH */
 	tn_produce_fn        produce; /* CALLBACK */
+	bool                 again;   /* CALLBACK: it may be called more than once */
 	void                *ctx;
 };
 
@@ -32,5 +35,7 @@ struct sink;
 /* Streams the whole source into the sink, through one I/O buffer at most. CORRUPT when it
  * yields more or less than it promised. */
 void source_stream(const struct source *s, struct sink *out);
+/* Can it be streamed more than once? */
+static inline bool source_repeats(const struct source *s) { return s->kind != SOURCE_CALLBACK || s->again; }
 
 #endif

@@ -42,19 +42,27 @@ static tn_code check_sizes(const struct check *c, const struct check_limits *lim
 }
 
 /* The shortfall is what a user can act on: how many bytes did not arrive, and what they held. */
-static tn_code short_file(const struct check *c, uint64_t first, uint64_t end)
+static tn_code short_file(const struct check *c, uint64_t first, uint64_t end, struct tn_report *partial)
 {
 	uint64_t whole = 0;
-	for (uint64_t i = 0; i < c->m->n; i++)
-		whole += span_fits(c->m->tensors[i].offset, c->m->tensors[i].stored, c->file_size);
-	return err_set(c->err, TN_E_TRUNCATED, c->file_size,
-	               "%s: file is short by %s: has %llu, needs %llu; first tensor not whole is '%s', %llu of %llu "
-	               "tensors are whole", c->format, N_BYTES(end - c->file_size),
-	               (unsigned long long)c->file_size, (unsigned long long)end, ESC(c->m->tensors[first].name),
-	               (unsigned long long)whole, (unsigned long long)c->m->n);
+	tn_error why = { .code = TN_OK };
+	for (uint64_t i = 0; i < c->m->n; i++) {
+		struct tensor *t = &c->m->tensors[i];
+		t->missing = !span_fits(t->offset, t->stored, c->file_size);
+		whole += !t->missing;
+	}
+	err_set(&why, TN_E_TRUNCATED, c->file_size,
+	        "%s: file is short by %s: has %llu, needs %llu; first tensor not whole is '%s', %llu of %llu "
+	        "tensors are whole", c->format, N_BYTES(end - c->file_size),
+	        (unsigned long long)c->file_size, (unsigned long long)end, ESC(c->m->tensors[first].name),
+	        (unsigned long long)whole, (unsigned long long)c->m->n);
+	if (partial == NULL)
+		return err_set(c->err, why.code, why.offset, "%s", why.msg);
+	report_add(partial, TN_WARNING, why.code, why.offset, NO_TENSOR, "%s", why.msg);
+	return TN_OK;
 }
 
-static tn_code check_extents(const struct check *c)
+static tn_code check_extents(const struct check *c, struct tn_report *partial)
 {
 	uint64_t furthest = 0, first = UINT64_MAX;
 	for (uint64_t i = 0; i < c->m->n; i++) {
@@ -67,7 +75,7 @@ static tn_code check_extents(const struct check *c)
 			first = i;
 		furthest = max_u64(furthest, end);
 	}
-	return first == UINT64_MAX ? TN_OK : short_file(c, first, furthest);
+	return first == UINT64_MAX ? TN_OK : short_file(c, first, furthest, partial);
 }
 
 /* Tensors stand in data order, so only neighbours that have bytes can overlap first. */
@@ -106,7 +114,7 @@ tn_code model_check(const struct model *m, const char *format, uint64_t file_siz
 	tn_code code = check_count(&c, lim);
 	if (code == TN_OK) code = check_names(&c, a, names);
 	if (code == TN_OK) code = check_sizes(&c, lim);
-	if (code == TN_OK) code = check_extents(&c);
+	if (code == TN_OK) code = check_extents(&c, lim->partial);
 	if (code == TN_OK) code = check_overlap(&c);
 	return code;
 }
@@ -127,6 +135,14 @@ static uint64_t claimed_after(const struct model *m, uint64_t at)
 		}
 	}
 	return at;
+}
+
+static uint64_t furthest(const struct model *m)
+{
+	uint64_t end = 0;
+	for (unsigned i = 0; i < m->n_regions; i++)
+		end = max_u64(end, m->regions[i].offset + m->regions[i].len);
+	return end;
 }
 
 static void lint_gap(const struct model *m, const char *format, const struct tensor *t, uint64_t at, struct tn_report *r)
@@ -156,7 +172,7 @@ void model_lint(const struct model *m, const char *format, uint64_t file_size, s
 		lint_alignment(m, format, t, r);
 		at = max_u64(at, t->offset + t->stored);
 	}
-	uint64_t end = claimed_after(m, at);
+	uint64_t end = claimed_after(m, max_u64(at, furthest(m)));
 	if (end < file_size)
 		report_add(r, TN_WARNING, TN_E_CORRUPT, end, NO_TENSOR, "%s: %s after the end of the model", format,
 		           N_BYTES(file_size - end));

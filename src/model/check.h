@@ -6,9 +6,10 @@
 
 struct check_limits {
 	uint64_t max_tensors, max_tensor_bytes; /* UINT64_MAX: none */
+	struct tn_report *partial; /* not NULL: what lies past the end of the file is marked missing, a warning here */
 };
 
-/* Every extent lies inside the file (TRUNCATED: says by how much the file is short and which tensor is
+/* Every extent lies inside the file, unless it may be partial (TRUNCATED: says by how much the file is short and which tensor is
  * the first not whole), names differ (CORRUPT), counts and sizes keep the limits (LIMIT). For tensors with
  * a size known from the shape, stored == nbytes when raw. Overlap of two tensors that have bytes is
  * CORRUPT. Fills *names for lookup. format leads the messages. */

@@ -24,7 +24,7 @@ const struct dtype_info *dtype_info(tn_dtype d); /* of a value out of range: tha
 
 /* How blocks lie over a shape. */
 enum block_rule {
-	BLOCK_ROWS, /* ggml: each innermost row fills whole blocks, else CORRUPT */
+	BLOCK_ROWS, /* ggml: each innermost row fills whole blocks, else CORRUPT; apr_q4 never has rows */
 	BLOCK_FLAT  /* APR: the elements in a line, the last block partly used */
 };
 

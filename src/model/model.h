@@ -9,7 +9,8 @@
 
 enum encoding {
 	ENC_RAW,
-	ENC_BIG_ENDIAN /* every number turned, see model/swap.h */
+	ENC_BIG_ENDIAN, /* every number turned, see model/swap.h */
+	ENC_BLOCKS      /* see io/blocks.h */
 };
 
 struct tensor {
@@ -25,6 +26,7 @@ struct tensor {
 	uint64_t        stored;
 	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
 	struct tn_meta *extras;     /* a map, or NULL */
+	bool            missing;    /* of a file that is allowed to be partial: it reaches past the end */
 };
 
 /* A part of the file that is no tensor: for tn_map and for gaps. */

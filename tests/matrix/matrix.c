@@ -130,16 +130,8 @@ static void there_and_back(const struct journey *j, tn_view original)
 	free((void *)through.ptr);
 }
 
-static void test_model(void **state)
-{
-	const struct journey *j = *state;
-	tn_view original = models_make(j->maker, j->a);
-	there_and_back(j, original);
-	free((void *)original.ptr);
-}
-
 /* Files with names that the format refuses to write: empty and with a NUL in safetensors, long and
- * with a NUL in GGUF. */
+ * with a NUL in GGUF, long in APR. */
 static bool has_unwritable_names(const char *path, const char *format)
 {
 	static const struct {
@@ -147,6 +139,10 @@ static bool has_unwritable_names(const char *path, const char *format)
 	} names[] = {
 		{ "good-09_names.hex", "safetensors" },
 		{ "good-18_names_empty_nul.hex", "safetensors" },
+		{ "apr/good-03_names.hex", "safetensors" },
+		{ "apr/good-03_names.hex", "gguf" },
+		{ "good-09_names.hex", "apr" },
+		{ "good-10_names_escapes.hex", "apr" },
 		{ "good-09_names.hex", "gguf" },
 		{ "good-18_names_empty_nul.hex", "gguf" },
 		{ "good-10_names_escapes.hex", "gguf" },
@@ -167,6 +163,14 @@ static void refused_without_a_trace(tn_view original, const char *format)
 	assert_int_equal(tempdir_count(folder), 0);
 	free(path);
 	tn_close(file);
+}
+
+static void test_model(void **state)
+{
+	const struct journey *j = *state;
+	tn_view original = models_make(j->maker, j->a);
+	there_and_back(j, original);
+	free((void *)original.ptr);
 }
 
 static void test_corpus(void **state)

@@ -130,7 +130,7 @@ static const struct {
 	uint64_t    n;
 } deferred[DEFERRED] = {
 	{ "m", TN_U8, 3 }, { "a", TN_F32, 2 }, { "z", TN_F64, 4 }, { "b", TN_U8, 300 },
-	{ "c", TN_I16, 1 }
+	{ "c", TN_BF16, 1 }
 };
 
 struct log {

@@ -122,6 +122,7 @@ static void fill_long_name(tn_writer *w)
 	static char longest[5000];
 	const uint64_t shape[] = { 3 };
 	memset(longest, 'n', sizeof longest);
+	add_text(w, "short", TN_F32, 1, shape);
 	add(w, (tn_view){ (const uint8_t *)longest, sizeof longest }, TN_U8, 1, shape);
 }
 
@@ -303,7 +304,7 @@ const size_t model_maker_count = sizeof model_makers / sizeof *model_makers;
 
 bool models_fit(const struct model_maker *maker, const char *format)
 {
-	static const char *const short_names[] = { "gguf" };
+	static const char *const short_names[] = { "gguf", "apr" };
 	bool fits = true;
 	for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
 		fits = fits && strcmp(format, short_names[i]) != 0;

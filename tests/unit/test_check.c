@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct check_limits no_limits = { UINT64_MAX, UINT64_MAX };
+static const struct check_limits no_limits = { .max_tensors = UINT64_MAX, .max_tensor_bytes = UINT64_MAX };
 
 static struct tensor tensor(const char *name, uint64_t offset, uint64_t bytes)
 {
@@ -37,7 +37,7 @@ static void a_sound_model_passes(void **state)
 	};
 	assert_int_equal(check(t, 6, 33, &no_limits, &err), TN_OK);
 	assert_int_equal(check(t, 0, 0, &no_limits, &err), TN_OK);
-	assert_int_equal(check(t, 6, 33, &(struct check_limits){ 6, 8 }, &err), TN_OK);
+	assert_int_equal(check(t, 6, 33, &(struct check_limits){ 6, 8, NULL }, &err), TN_OK);
 }
 
 static void names_are_found_afterwards(void **state)
@@ -74,9 +74,9 @@ static void each_law(void **state)
 		uint64_t            offset;
 		const char         *msg;
 	} cases[] = {
-		{ { tensor("a", 0, 1), tensor("b", 1, 1) }, 2, 2, { 1, UINT64_MAX }, TN_E_LIMIT, TN_NO_OFFSET,
+		{ { tensor("a", 0, 1), tensor("b", 1, 1) }, 2, 2, { 1, UINT64_MAX, NULL }, TN_E_LIMIT, TN_NO_OFFSET,
 		  "fmt: 2 tensors, the limit is 1" },
-		{ { tensor("a", 0, 1), tensor("b", 1, 9) }, 2, 10, { 2, 8 }, TN_E_LIMIT, 1,
+		{ { tensor("a", 0, 1), tensor("b", 1, 9) }, 2, 10, { 2, 8, NULL }, TN_E_LIMIT, 1,
 		  "fmt: tensor 'b': 9 bytes, the limit is 8" },
 		{ { tensor("a", 0, 1), tensor("b", 1, 1), tensor("a", 2, 0) }, 3, 2, no_limits, TN_E_CORRUPT, 2,
 		  "fmt: two tensors are called 'a'" },
@@ -111,7 +111,7 @@ static void counts_come_first(void **state)
 	struct strmap names;
 	tn_error err = { .code = TN_OK };
 	arena_init(&a, 1 << 20);
-	assert_int_equal(model_check(&m, "fmt", 0, &(struct check_limits){ 10, 10 }, &a, &names, &err), TN_E_LIMIT);
+	assert_int_equal(model_check(&m, "fmt", 0, &(struct check_limits){ 10, 10, NULL }, &a, &names, &err), TN_E_LIMIT);
 	assert_string_equal(err.msg, "fmt: 9223372036854775807 tensors, the limit is 10");
 	arena_fini(&a);
 }
@@ -222,12 +222,37 @@ static void empty_tensors_are_never_misaligned(void **state)
 	report_fini(&r);
 }
 
+/* Of a partial file what has not arrived is marked and told of, once; all else is as strict. */
+static void a_partial_file_has_missing_tensors(void **state)
+{
+	(void)state;
+	struct tensor t[] = { tensor("a", 0, 4), tensor("b", 4, 4), tensor("c", 8, 8) };
+	struct tn_report report;
+	tn_error err;
+	report_init(&report);
+	struct check_limits partial = no_limits;
+	partial.partial = &report;
+	assert_int_equal(check(t, 3, 6, &partial, &err), TN_OK);
+	assert_false(t[0].missing);
+	assert_true(t[1].missing && t[2].missing);
+	assert_int_equal(report.n, 1);
+	assert_int_equal(report.list[0].severity, TN_WARNING);
+	assert_int_equal(report.list[0].code, TN_E_TRUNCATED);
+	assert_int_equal(report.list[0].offset, 6);
+	assert_int_equal(check(t, 3, 16, &partial, &err), TN_OK);
+	assert_int_equal(report.n, 1);
+	t[2] = tensor("c", 6, 8);
+	assert_int_equal(check(t, 3, 6, &partial, &err), TN_E_CORRUPT);
+	report_fini(&report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sound_model_passes),
 		cmocka_unit_test(names_are_found_afterwards),
 		cmocka_unit_test(each_law),
+		cmocka_unit_test(a_partial_file_has_missing_tensors),
 		cmocka_unit_test(counts_come_first),
 		cmocka_unit_test(overlap_is_found_over_many),
 		cmocka_unit_test(a_tidy_file_has_no_findings),

@@ -1,0 +1,82 @@
+/* image.c - a file that is compressed as a whole, as realizar reads it: behind the header, which
+ * stands as it is, come
+ *
+ *	flag 0x0001   u32 length, one lz4 block
+ *	flag 0x0002   zstd frames
+ *
+ * and all offsets are those of the file before compression. It is decoded into memory, within
+ * the budget. */
+#include "format/apr/read.h"
+
+#include "base/buf.h"
+#include "codec/lz4.h"
+#include "codec/zstd.h"
+
+/* No block of lz4 holds more than this many times its length. */
+enum { MOST_LZ4 = 255 };
+
+static bool too_large(struct apr_reading *r, uint64_t n)
+{
+	return apr_fail(r, TN_E_LIMIT, APR_HEADER,
+	                "decompressed the file takes %llu bytes, the memory limit is %llu",
+	                (unsigned long long)n, (unsigned long long)r->job->mem->budget);
+}
+
+static bool lz4_image(struct apr_reading *r, tn_view packed)
+{
+	struct parse_job *job = r->job;
+	uint32_t n = packed.len >= 4 ? le32(packed.ptr) : 0;
+	if (n == 0 || n / MOST_LZ4 > packed.len - 4)
+		return false;
+	uint8_t *image = arena_raw(job->mem, (uint64_t)APR_HEADER + n, 1);
+	if (image == NULL)
+		return job->mem->over ? too_large(r, (uint64_t)APR_HEADER + n)
+		                      : apr_no_memory(r, "apr: decompressed file");
+	memcpy(image, job->file.ptr, APR_HEADER);
+	job->image = (tn_view){ image, (size_t)APR_HEADER + n };
+	return lz4_unpack(packed.ptr + 4, packed.len - 4, image + APR_HEADER, n);
+}
+
+static bool zstd_image(struct apr_reading *r, tn_view packed)
+{
+	struct parse_job *job = r->job;
+	struct buf b;
+	buf_init(&b, job->mem->budget / 2); /* once more for the copy into the arena */
+	buf_put(&b, job->file.ptr, APR_HEADER);
+	bool ok = zstd_unpack_all(packed, &b);
+	if (ok) {
+		job->image = buf_done(&b, job->mem);
+		return job->image.ptr != NULL || apr_no_memory(r, "apr: decompressed file");
+	}
+	bool over = b.over, failed = b.failed;
+	buf_fini(&b);
+	if (over)
+		return too_large(r, job->mem->budget / 2);
+	return failed ? apr_no_memory(r, "apr: decompressed file") : false;
+}
+
+/* The model that was begun on the compressed bytes is forgotten. */
+static bool begin_again(struct apr_reading *r)
+{
+	struct parse_job *job = r->job;
+	const char *version = job->model->version;
+	if (!model_init(job->model, job->mem))
+		return apr_no_memory(r, "apr: model");
+	job->model->version = version;
+	report_fini(job->report);
+	report_init(job->report);
+	*r = (struct apr_reading){ .job = job, .h = r->h, .odd = APR_ODD_IMAGE };
+	return true;
+}
+
+bool apr_read_image(struct apr_reading *r)
+{
+	struct parse_job *job = r->job;
+	if (!job_has(job, job->size, "apr: compressed file"))
+		return false;
+	tn_view packed = { job->file.ptr + APR_HEADER, job->file.len - APR_HEADER };
+	bool ok = r->h.flags & APR_LZ4 ? lz4_image(r, packed) : zstd_image(r, packed);
+	if (!ok)
+		job->image = (tn_view){ NULL, 0 };
+	return ok && begin_again(r);
+}
