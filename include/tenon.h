@@ -302,7 +302,7 @@ TN_API size_t    tn_tensor_count(const tn_file *file);
 /* Tensors stand in the order of their data, or in the order that they had in the model that the file was
  * converted from. i must be below the count: else an empty tensor. */
 TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
-/* NOTFOUND when no tensor has that name. *out is untouched then. Constant time. */
+/* NOTFOUND when no tensor has that name. *out is untouched then. By a hash or by halves: fast. */
 TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
 
 /* The tensor's bytes in place, without a copy, valid until tn_close. UNSUPPORTED where they are

@@ -33,9 +33,14 @@ void tn_close(tn_file *f)
 	mem_free(f);
 }
 
+/* Unless an envelope moved the tensors, the index is that of the only part. */
 static tn_code index_names(tn_file *f, tn_error *err)
 {
 	uint64_t other;
+	f->names = f->first.names;
+	if (!f->enveloped)
+		return TN_OK;
+	f->model.by_name = NULL;
 	if (!strmap_init(&f->names, &f->mem, f->model.n))
 		return arena_err(&f->mem, err, "the name index");
 	for (uint64_t i = 0; i < f->model.n; i++)

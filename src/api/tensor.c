@@ -24,7 +24,7 @@ tn_code tn_tensor_find(const tn_file *f, tn_view name, size_t *out, tn_error *er
 {
 	CALL_BEGIN(err);
 	uint64_t i;
-	if (!strmap_find(&f->names, model_name_at, &f->model, name, &i))
+	if (!model_find(&f->model, &f->names, name, &i))
 		return err_set(err, TN_E_NOTFOUND, TN_NO_OFFSET, "there is no tensor '%s'", ESC(name));
 	*out = (size_t)i;
 	return TN_OK;
