@@ -314,7 +314,7 @@ TN_API size_t    tn_tensor_count(const tn_file *file);
 /* Tensors stand in the order of their data, or in the order that they had in the model that the file was
  * converted from. i must be below the count: else an empty tensor. */
 TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
-/* NOTFOUND when no tensor has that name. *out is untouched then. Constant time. */
+/* NOTFOUND when no tensor has that name. *out is untouched then. By a hash or by halves: fast. */
 TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
 
 /* The tensor's bytes in place, without a copy, valid until tn_close. UNSUPPORTED where they are
@@ -401,7 +401,7 @@ TN_API TN_CHECK tn_code tn_hash(const tn_file *file, const tn_work *work, tn_dig
 TN_API void tn_digest_text(const tn_digest *digest, char out[2 * TN_DIGEST_LEN + 1]);
 
 /* Who owns each byte of the file. Regions are sorted by part and offset, cover each file and do not
- * overlap; tensors without bytes have regions of length 0. */
+ * overlap; tensors without bytes have regions of length 0, those past the end of a partial file too. */
 typedef enum tn_region_kind {
 	TN_REGION_HEADER,  /* fixed fields */
 	TN_REGION_INDEX,   /* metadata and tensor table */

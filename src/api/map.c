@@ -29,7 +29,7 @@ static size_t collect_copies(const tn_file *f, size_t part, tn_region *list)
 	size_t n = 0;
 	uint64_t i;
 	for (uint64_t k = 0; k < m->n; k++)
-		if (!strmap_find(&f->names, model_name_at, &f->model, m->tensors[k].name, &i) || f->model.tensors[i].part != part)
+		if (!model_find(&f->model, &f->names, m->tensors[k].name, &i) || f->model.tensors[i].part != part)
 			list[n++] = (tn_region){ m->tensors[k].offset, m->tensors[k].stored, TN_REGION_GAP, SIZE_MAX, "copy", part };
 	return n;
 }

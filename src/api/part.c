@@ -108,7 +108,6 @@ static tn_code parse(struct part *p, tn_view head, const tn_open_options *opt, s
 static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 {
 	struct parse_job job;
-	struct strmap names;
 	tn_view head;
 	tn_code code = first_bytes(p, &head, err);
 	if (code == TN_OK)
@@ -118,7 +117,7 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 	if (code == TN_OK && job.image.ptr != NULL)
 		p->reader = (struct reader){ .map = job.image, .size = job.image.len };
 	if (code == TN_OK)
-		code = model_check(&p->model, p->format->name, p->reader.size, &job.check, &p->mem, &names, err);
+		code = model_check(&p->model, p->format->name, p->reader.size, &job.check, &p->mem, &p->names, err);
 	if (code == TN_OK && p->report.failed)
 		code = err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return code;

@@ -14,6 +14,7 @@ struct part {
 	uint8_t             *head;    /* the file's first bytes where it is not mapped */
 	const struct format *format;
 	struct model         model;
+	struct strmap        names;   /* tensor names -> indices */
 	struct tn_report     report;  /* what opening this file tolerated */
 	bool                 mend;    /* read over what a rewrite mends */
 	struct tn_report     mended;  /* that was read over */

@@ -44,7 +44,7 @@ static void tell_extra(struct check *c, const char *name, const struct part *p, 
 	for (uint64_t t = 0; t < p->model.n; t++) {
 		tn_view tensor = p->model.tensors[t].name;
 		bool known = strmap_find(owners, owner_at, c->s.says.owners, tensor, &i)
-		          || (c->f->model.n != 0 && strmap_find(&c->f->names, model_name_at, &c->f->model, tensor, &i));
+		          || (c->f->model.n != 0 && model_find(&c->f->model, &c->f->names, tensor, &i));
 		if (!known && hidden++ == 0)
 			first = t;
 	}

@@ -128,6 +128,16 @@ static tn_code add_tensor(struct merge *g, size_t p, const struct tensor *t)
 	return contradiction(g, t->name, text);
 }
 
+/* A single file whose envelope changed nothing: its tensors and the index of their names serve as they are. */
+static bool take_as_is(struct merge *g)
+{
+	if (g->f->n_parts != 1 || g->s != NULL || g->f->enveloped)
+		return false;
+	g->f->model.n = g->models[0].n;
+	g->f->names = g->f->first.names;
+	return true;
+}
+
 static tn_code merge_tensors(struct merge *g)
 {
 	struct model *m = &g->f->model;
@@ -137,6 +147,7 @@ static tn_code merge_tensors(struct merge *g)
 	if (total > limit_or(g->opt->limits.max_tensors, UINT64_MAX))
 		return err_set(g->err, TN_E_LIMIT, TN_NO_OFFSET, "the set has %llu tensors, the limit is %llu",
 		               (unsigned long long)total, (unsigned long long)g->opt->limits.max_tensors);
+	m->by_name = NULL; /* it is of a part */
 	m->tensors = arena_raw(&g->f->mem, total, sizeof *m->tensors);
 	if (m->tensors == NULL || !strmap_init(&g->f->names, &g->f->mem, total))
 		return no_memory(g);
@@ -375,7 +386,7 @@ static tn_code merge_set(struct merge *g)
 {
 	if (g->s != NULL && g->s->index != NULL && index_owners(g) != TN_OK)
 		return g->err->code;
-	if (check_places(g) != TN_OK || merge_tensors(g) != TN_OK || g->s == NULL || merge_metadata(g) != TN_OK ||
+	if (check_places(g) != TN_OK || (!take_as_is(g) && merge_tensors(g) != TN_OK) || g->s == NULL || merge_metadata(g) != TN_OK ||
 	    check_count(g) != TN_OK)
 		return g->err->code;
 	if (g->s->index != NULL) {

@@ -16,8 +16,8 @@ tn_tensor tn_tensor_at(const tn_file *f, size_t i)
 	const struct tensor *t = &f->model.tensors[i];
 	return (tn_tensor){
 		.name = t->name, .dtype = t->dtype, .dtype_text = t->dtype_text, .rank = t->rank, .shape = t->shape,
-		.nbytes = t->nbytes, .part = t->part, .offset = t->offset, .stored = t->stored, .extras = t->extras,
-		.missing = t->missing,
+		.nbytes = t->nbytes, .part = t->part, .offset = t->offset, .stored = t->stored, .missing = t->missing,
+		.extras = t->extras,
 	};
 }
 
@@ -25,7 +25,7 @@ tn_code tn_tensor_find(const tn_file *f, tn_view name, size_t *out, tn_error *er
 {
 	CALL_BEGIN(err);
 	uint64_t i;
-	if (!strmap_find(&f->names, model_name_at, &f->model, name, &i))
+	if (!model_find(&f->model, &f->names, name, &i))
 		return err_set(err, TN_E_NOTFOUND, TN_NO_OFFSET, "there is no tensor '%s'", ESC(name));
 	*out = (size_t)i;
 	return TN_OK;

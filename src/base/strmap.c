@@ -8,10 +8,13 @@
 #include "base/bytes.h"
 #include "base/num.h"
 
+/* The hash's upper half; the lower one chose the slot. Small, for the table is read all over. */
 struct strmap_slot {
-	uint64_t hash;
-	uint64_t index; /* + 1; 0 is a free slot */
+	uint32_t hash;
+	uint32_t index; /* + 1; 0 is a free slot */
 };
+
+static uint32_t tag(uint64_t hash) { return (uint32_t)(hash >> 32); }
 
 #ifdef __SIZEOF_INT128__
 static uint64_t fold(uint64_t a, uint64_t b)
@@ -48,7 +51,7 @@ bool strmap_init(struct strmap *m, struct arena *a, uint64_t n)
 {
 	uint64_t least, slots = 8;
 	*m = (struct strmap){ 0 };
-	if (!mul_u64(n, 2, &least) || least > UINT64_MAX / 2)
+	if (n >= UINT32_MAX || !mul_u64(n, 2, &least))
 		return false;
 	while (slots < least)
 		slots *= 2;
@@ -63,7 +66,7 @@ static struct strmap_slot *probe(const struct strmap *m, strmap_key_fn key, cons
 {
 	for (uint64_t i = hash & m->mask;; i = (i + 1) & m->mask) {
 		struct strmap_slot *s = &m->slots[i];
-		if (s->index == 0 || (s->hash == hash && view_eq(key(ctx, s->index - 1), name)))
+		if (s->index == 0 || (s->hash == tag(hash) && view_eq(key(ctx, s->index - 1), name)))
 			return s;
 	}
 }
@@ -77,7 +80,7 @@ bool strmap_add(struct strmap *m, strmap_key_fn key, const void *ctx, uint64_t i
 		*other = s->index - 1;
 		return false;
 	}
-	*s = (struct strmap_slot){ hash, i + 1 };
+	*s = (struct strmap_slot){ tag(hash), (uint32_t)(i + 1) };
 	m->count++;
 	return true;
 }

@@ -68,24 +68,28 @@ static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 
 static void print_table(const tn_file *file, const tn_tensor *list, size_t n, bool partial)
 {
-	static const struct column name = { "NAME", false }, dtype = { "DTYPE", false }, shape = { "SHAPE", false };
-	static const struct column size = { "SIZE", true }, offset = { "OFFSET", true };
-	const struct column columns[] = {
-		name, dtype, shape, size, offset, { partial ? "HERE" : "FILE", false }, { "FILE", false },
+	static const struct column all[] = {
+		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true },
+		{ "OFFSET", true }, { "FILE", false }, { "HERE", false },
 	};
 	bool set = tn_file_part_count(file) > 1;
 	struct table t;
-	table_init(&t, columns, 5u + set + partial);
+	struct column columns[7];
+	unsigned used = 0;
+	for (unsigned c = 0; c < 7; c++)
+		if ((c != 5 || set) && (c != 6 || partial))
+			columns[used++] = all[c];
+	table_init(&t, columns, used);
 	for (size_t i = 0; i < n; i++) {
 		text_escape(table_cell(&t), list[i].name);
 		text_dtype(table_cell(&t), &list[i]);
 		text_shape(table_cell(&t), list[i].rank, list[i].shape);
 		text_bytes(table_cell(&t), list[i].stored);
 		text_fmt(table_cell(&t), "%" PRIu64, list[i].offset);
-		if (partial)
-			text_str(table_cell(&t), list[i].missing ? "no" : "yes");
 		if (set)
 			text_escape(table_cell(&t), tn_text(input_part(file, list[i].part)));
+		if (partial)
+			text_str(table_cell(&t), list[i].missing ? "no" : "yes");
 	}
 	table_print(&t, "", true);
 }

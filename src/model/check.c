@@ -12,6 +12,26 @@ tn_view model_name_at(const void *model, uint64_t i)
 	return m->tensors[i].name;
 }
 
+bool model_find(const struct model *m, const struct strmap *names, tn_view name, uint64_t *out)
+{
+	if (m->by_name == NULL)
+		return strmap_find(names, model_name_at, m, name, out);
+	uint64_t low = 0, high = m->n;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		int d = view_cmp(name, m->tensors[m->by_name[middle]].name);
+		if (d == 0) {
+			*out = m->by_name[middle];
+			return true;
+		}
+		if (d < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
 struct check {
 	const struct model *m;
 	const char         *format;
@@ -94,17 +114,44 @@ static tn_code check_overlap(const struct check *c)
 	return TN_OK;
 }
 
+static tn_code two_of_a_name(const struct check *c, const struct tensor *t)
+{
+	return err_set(c->err, TN_E_CORRUPT, t->offset, "%s: two tensors are called '%s'", c->format,
+	               ESC(t->name));
+}
+
 static tn_code check_names(const struct check *c, struct arena *a, struct strmap *names)
 {
+	*names = (struct strmap){ .count = 0 };
+	if (c->m->by_name != NULL)
+		return TN_OK; /* they are in strict order, so they differ */
 	if (!strmap_init(names, a, c->m->n))
 		return arena_err(a, c->err, "the name index");
 	for (uint64_t i = 0; i < c->m->n; i++) {
 		uint64_t other;
 		if (!strmap_add(names, model_name_at, c->m, i, &other))
-			return err_set(c->err, TN_E_CORRUPT, c->m->tensors[i].offset, "%s: two tensors are called '%s'", c->format,
-			               ESC(c->m->tensors[i].name));
+			return two_of_a_name(c, &c->m->tensors[i]);
 	}
 	return TN_OK;
+}
+
+/* Sizes, extents and overlap in one walk over the tensors, which are many; what is wrong is told by
+ * the functions above. */
+static bool all_well(const struct check *c, const struct check_limits *lim)
+{
+	uint64_t last = 0;
+	for (const struct tensor *t = c->m->tensors, *end = t + c->m->n; t < end; t++) {
+		if (t->nbytes > lim->max_tensor_bytes || (t->enc == ENC_RAW && t->stored != t->nbytes))
+			return false;
+		if (!span_fits(t->offset, t->stored, c->file_size))
+			return false;
+		if (t->stored == 0)
+			continue;
+		if (t->offset < last)
+			return false;
+		last = t->offset + t->stored;
+	}
+	return true;
 }
 
 tn_code model_check(const struct model *m, const char *format, uint64_t file_size, const struct check_limits *lim,
@@ -113,7 +160,9 @@ tn_code model_check(const struct model *m, const char *format, uint64_t file_siz
 	struct check c = { m, format, file_size, err };
 	tn_code code = check_count(&c, lim);
 	if (code == TN_OK) code = check_names(&c, a, names);
-	if (code == TN_OK) code = check_sizes(&c, lim);
+	if (code != TN_OK || all_well(&c, lim))
+		return code;
+	code = check_sizes(&c, lim);
 	if (code == TN_OK) code = check_extents(&c, lim->partial);
 	if (code == TN_OK) code = check_overlap(&c);
 	return code;

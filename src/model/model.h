@@ -40,6 +40,8 @@ enum { MODEL_REGIONS = 8 };
 struct model {
 	struct tensor  *tensors;   /* in the order of their data */
 	uint64_t        n;
+	const uint32_t *by_name;   /* [n] where the tensors stand in the order of their names, which are known
+	                              to differ; NULL: not known */
 	struct tn_meta *metadata;  /* a map: what people put there */
 	struct tn_meta *native;    /* a map: format name -> subtree */
 	const char     *version;   /* the format's own, as text */
@@ -60,7 +62,9 @@ struct tn_meta *model_native(struct arena *a, struct model *m, const char *forma
 /* Sorts tensors by (offset, end): empty ones before the tensor that starts where they stand; stable.
  * False when the arena has no room for the order. */
 bool model_sort_by_data(struct arena *a, struct tensor *t, uint64_t n);
-/* The same by name, bytewise. */
+/* Likewise, and model->by_name is set: the tensors stood in the order of their names. */
+bool model_sort_named_by_data(struct arena *a, struct model *m);
+/* By name, bytewise. */
 bool model_sort_by_name(struct arena *a, struct tensor *t, uint64_t n);
 
 #endif

@@ -1,6 +1,6 @@
 //! The formats' own readers, timed as bench.c times ours.
 //!
-//!     peers open burnpack|safetensors FILE RUNS
+//!     peers open burnpack|safetensors|apr FILE RUNS
 //!
 //! Prints one line: median and least milliseconds, and the peak of memory in KiB.
 
@@ -18,6 +18,13 @@ fn open_safetensors(path: &str) -> usize {
     tensors.len()
 }
 
+/// Likewise.
+fn open_apr(path: &str) -> usize {
+    let bytes = std::fs::read(path).expect("the file is readable");
+    let reader = apr_format::v2::AprV2ReaderRef::from_bytes(&bytes).expect("apr-format opens the file");
+    reader.tensor_names().len()
+}
+
 fn peak_kib() -> i64 {
     // SAFETY: getrusage fills the struct that it is given.
     unsafe {
@@ -32,7 +39,8 @@ fn main() {
     let open: fn(&str) -> usize = match args.get(2).map(String::as_str) {
         Some("burnpack") => open_burnpack,
         Some("safetensors") => open_safetensors,
-        _ => panic!("usage: peers open burnpack|safetensors FILE RUNS"),
+        Some("apr") => open_apr,
+        _ => panic!("usage: peers open burnpack|safetensors|apr FILE RUNS"),
     };
     let (path, runs) = (&args[3], args[4].parse::<usize>().expect("RUNS is a number"));
     std::hint::black_box(open(path));

@@ -89,7 +89,7 @@ void     apr_header_put(const struct apr_header *h, uint8_t out[APR_HEADER]);
 struct apr_dtype {
 	uint8_t     code;
 	tn_dtype    dtype;
-	const char *text;
+	tn_view     text;
 };
 const struct apr_dtype *apr_dtype_coded(uint8_t code); /* NULL: no such code */
 const struct apr_dtype *apr_dtype_of(tn_dtype d);      /* NULL: APR has no code for it */

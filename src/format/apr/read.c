@@ -195,6 +195,8 @@ static bool check_apart(struct apr_reading *r)
 	const struct model *m = r->job->model;
 	if (overlaps(h->metadata_at, r->metadata_end, h->index_at, r->index_end))
 		return apr_fail(r, TN_E_CORRUPT, 24, "the tensor index overlaps the metadata");
+	if (h->data_at >= max_u64(APR_HEADER, max_u64(r->metadata_end, r->index_end)))
+		return true; /* offsets count from there */
 	for (uint64_t i = 0; i < m->n; i++) {
 		const struct tensor *t = &m->tensors[i];
 		uint64_t end;
@@ -212,33 +214,14 @@ static bool check_apart(struct apr_reading *r)
 	return true;
 }
 
-/* Where the file ends by its own account, footer not counted; UINT64_MAX when that is past 64
- * bits. */
-static uint64_t required_end(const struct apr_reading *r)
-{
-	const struct model *m = r->job->model;
-	uint64_t end = max_u64(r->h.data_at, max_u64(r->metadata_end, r->index_end));
-	for (uint64_t i = 0; i < m->n; i++) {
-		uint64_t last;
-		if (!align_up(m->tensors[i].stored, APR_ALIGN, &last) ||
-		    !add_u64(m->tensors[i].offset, last, &last))
-			return UINT64_MAX;
-		end = max_u64(end, last);
-	}
-	return end;
-}
-
 /* Padding and footer: files without one or the other are read everywhere, and may have been cut. */
 static void read_end(struct apr_reading *r)
 {
 	struct model *m = r->job->model;
-	uint64_t size = r->job->size, end = required_end(r), data_end = 0;
-	uint64_t last =
-	        max_u64(max_u64(r->metadata_end, r->index_end), min_u64(r->h.data_at, size));
-	for (uint64_t i = 0; i < m->n; i++)
-		if (m->tensors[i].stored != 0 &&
-		    add_u64(m->tensors[i].offset, m->tensors[i].stored, &data_end))
-			last = max_u64(last, data_end);
+	uint64_t size = r->job->size;
+	uint64_t sections = max_u64(r->metadata_end, r->index_end);
+	uint64_t end = max_u64(max_u64(r->h.data_at, sections), r->padded_end);
+	uint64_t last = max_u64(max_u64(sections, min_u64(r->h.data_at, size)), r->data_end);
 	if (last > size)
 		return; /* more than padding is missing: the common laws say what */
 	if (last < min_u64(end, size))
@@ -353,7 +336,8 @@ static bool read_sections(struct apr_reading *r)
 	r->has_metadata = true;
 	if (!apr_read_index(r))
 		return false;
-	if (!model_sort_by_data(job->mem, job->model->tensors, job->model->n))
+	if (r->named ? !model_sort_named_by_data(job->mem, job->model)
+	             : !model_sort_by_data(job->mem, job->model->tensors, job->model->n))
 		return apr_no_memory(r, "apr: order of tensors");
 	return check_apart(r);
 }

@@ -22,6 +22,9 @@ struct apr_reading {
 	uint64_t          metadata_end, index_end; /* 64 and 0 where there is none */
 	unsigned          odd;
 	bool              has_metadata;
+	uint64_t          data_end;   /* of the last byte of a tensor */
+	uint64_t          padded_end; /* likewise with its padding, UINT64_MAX past 64 bits */
+	bool              named;      /* the index is in strict order, byte for byte */
 	uint64_t          n_ggml, n_old_codes, n_packed;
 };
 

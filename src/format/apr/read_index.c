@@ -16,15 +16,20 @@ static bool is_whole_blocks(tn_dtype d, uint32_t rank, const uint64_t *shape)
 	return shape_elements(rank, shape, &n) && n != 0 && n % dtype_info(d)->block_elems == 0;
 }
 
-static bool wrong_size(struct apr_reading *r, const struct tensor *t, uint64_t at)
+/* The code is none, or that of a type that takes another length. */
+static bool unknown_dtype(struct apr_reading *r, const struct tensor *t, const struct apr_dtype *is,
+                          uint8_t code, uint64_t at)
 {
 	tn_error why = { .code = TN_OK };
 	uint64_t bytes = 0;
-	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &bytes, &why) != TN_OK)
+	if (is == NULL)
+		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': dtype code %u is not known%s",
+		                ESC(t->name), code,
+		                code == 2 ? " (bf16 in very old files)" : "");
+	if (dtype_bytes(is->dtype, BLOCK_FLAT, t->rank, t->shape, &bytes, &why) != TN_OK)
 		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %s", ESC(t->name), why.msg);
-	return apr_fail(r, TN_E_CORRUPT, at,
-	                "tensor '%s': %llu bytes, as %.*s its shape takes %llu", ESC(t->name),
-	                (unsigned long long)t->stored, VIEW_ARG(t->dtype_text),
+	return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': %s, as %.*s its shape takes %llu",
+	                ESC(t->name), N_BYTES(t->stored), VIEW_ARG(is->text),
 	                (unsigned long long)bytes);
 }
 
@@ -35,7 +40,7 @@ static bool read_packed(struct apr_reading *r, struct tensor *t, const struct ap
 {
 	tn_error why = { .code = TN_OK };
 	t->dtype = is->dtype;
-	t->dtype_text = tn_text(is->text);
+	t->dtype_text = is->text;
 	t->enc = ENC_BLOCKS;
 	r->n_packed++;
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &t->nbytes, &why) != TN_OK)
@@ -51,26 +56,23 @@ static bool read_dtype(struct apr_reading *r, struct tensor *t, uint8_t code, ui
 	if ((r->h.flags & (APR_LZ4 | APR_ZSTD)) != 0 && (code & APR_PACKED) != 0 &&
 	    apr_dtype_coded(code ^ APR_PACKED) != NULL)
 		return read_packed(r, t, apr_dtype_coded(code ^ APR_PACKED), at);
-	const struct apr_dtype *own = apr_dtype_coded(code), *ggml = apr_dtype_ggml(code);
-	const struct apr_dtype *is = own;
-	if (ggml != NULL &&
-	    (own == NULL || !apr_dtype_fits(own->dtype, t->rank, t->shape, t->stored)) &&
-	    is_whole_blocks(ggml->dtype, t->rank, t->shape) &&
-	    apr_dtype_fits(ggml->dtype, t->rank, t->shape, t->stored)) {
+	const struct apr_dtype *is = apr_dtype_coded(code);
+	t->nbytes = t->stored;
+	if (is == NULL || !apr_dtype_fits(is->dtype, t->rank, t->shape, t->stored)) {
+		const struct apr_dtype *ggml = apr_dtype_ggml(code);
+		if (ggml == NULL || !is_whole_blocks(ggml->dtype, t->rank, t->shape) ||
+		    !apr_dtype_fits(ggml->dtype, t->rank, t->shape, t->stored))
+			return unknown_dtype(r, t, is, code, at);
 		is = ggml;
 		r->odd |= APR_ODD_GGML;
 		r->n_ggml++;
-	} else if (own == NULL) {
-		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': dtype code %u is not known%s",
-		                ESC(t->name), code, code == 2 ? " (bf16 in very old files)" : "");
 	} else if (code == 8 || code == 9) {
 		r->odd |= APR_ODD_CODES;
 		r->n_old_codes++;
 	}
 	t->dtype = is->dtype;
-	t->dtype_text = tn_text(is->text);
-	t->nbytes = t->stored;
-	return apr_dtype_fits(t->dtype, t->rank, t->shape, t->stored) || wrong_size(r, t, at);
+	t->dtype_text = is->text;
+	return true;
 }
 
 /* ---- Entries ---- */
@@ -93,6 +95,7 @@ static bool read_shape(struct apr_reading *r, struct cur *c, struct tensor *t)
 static bool read_entry(struct apr_reading *r, struct cur *c, struct tensor *t)
 {
 	uint64_t at = cur_offset(c), offset;
+	*t = (struct tensor){ .rank = 0 };
 	uint16_t n   = cur_u16(c);
 	t->name      = cur_view(c, n);
 	uint8_t code = cur_u8(c);
@@ -133,6 +136,7 @@ static void tell_entry(struct apr_reading *r, const struct tensor *t, uint64_t a
 static bool check_order(struct apr_reading *r, const struct tensor *t, uint64_t at)
 {
 	int d = view_cmp(t[-1].name, t->name);
+	r->named = r->named && d < 0;
 	if (d < 0 || (d > 0 && (!utf8_ok(t[-1].name) || !utf8_ok(t->name))))
 		return true;
 	if (d == 0)
@@ -141,12 +145,25 @@ static bool check_order(struct apr_reading *r, const struct tensor *t, uint64_t 
 	                ESC(t->name), ESC(t[-1].name));
 }
 
+/* Where the file ends by this tensor's account. An overflow is told by the common laws. */
+static void note_end(struct apr_reading *r, const struct tensor *t)
+{
+	uint64_t padded, end;
+	if (!align_up(t->stored, APR_ALIGN, &padded) || !add_u64(t->offset, padded, &padded))
+		padded = UINT64_MAX;
+	r->padded_end = max_u64(r->padded_end, padded);
+	if (t->stored != 0 && add_u64(t->offset, t->stored, &end))
+		r->data_end = max_u64(r->data_end, end);
+}
+
 static bool read_entries(struct apr_reading *r, struct cur *c, struct tensor *tensors)
 {
+	r->named = true;
 	for (uint64_t i = 0; i < r->h.count; i++) {
 		uint64_t at = cur_offset(c);
 		if (!read_entry(r, c, &tensors[i]) || (i != 0 && !check_order(r, &tensors[i], at)))
 			return false;
+		note_end(r, &tensors[i]);
 		tell_entry(r, &tensors[i], at);
 	}
 	return true;
@@ -169,7 +186,7 @@ bool apr_read_index(struct apr_reading *r)
 	struct model *m = job->model;
 	if (r->h.count == 0)
 		return true;
-	m->tensors = ARENA_NEW(job->mem, r->h.count, struct tensor);
+	m->tensors = arena_raw(job->mem, r->h.count, sizeof *m->tensors);
 	if (m->tensors == NULL)
 		return apr_no_memory(r, "apr: tensor index");
 	size_t from = (size_t)min_u64(r->h.index_at, job->file.len);
