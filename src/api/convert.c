@@ -47,10 +47,7 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
 		if (!keeps(opt, f, (size_t)i))
 			continue;
 		t[n] = f->model.tensors[i];
-		s[n++] = (struct source){
-			.kind = SOURCE_RANGE, .len = f->model.tensors[i].nbytes, .from = reader_of(f, &f->model.tensors[i]),
-			.offset = f->model.tensors[i].offset,
-		};
+		s[n++] = source_of(f, &f->model.tensors[i]);
 	}
 	m->tensors = t;
 	m->n = n;

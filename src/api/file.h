@@ -3,6 +3,7 @@
 #define API_FILE_H
 
 #include "api/part.h"
+#include "io/tensor_read.h"
 
 struct tn_file {
 	struct arena         mem;       /* what belongs to no single part: the name index, restored values */
@@ -19,6 +20,15 @@ struct tn_file {
 static inline const struct reader *reader_of(const struct tn_file *f, const struct tensor *t)
 {
 	return &f->parts[t->part].reader;
+}
+
+/* The bytes of a tensor for a save: as they lie in the file, or decoded on the way. */
+static inline struct source source_of(const struct tn_file *f, const struct tensor *t)
+{
+	return (struct source){
+		.kind = tensor_is_plain(t) ? SOURCE_RANGE : SOURCE_TENSOR, .len = t->nbytes, .from = reader_of(f, t),
+		.tensor = t, .offset = t->offset,
+	};
 }
 
 #endif

@@ -53,6 +53,9 @@ static size_t fill_holes(const struct model *m, const tn_region *claims, size_t 
 		tn_region r = claims[i];
 		if (r.offset > at)
 			out[k++] = unclaimed(m, at, r.offset, false);
+		uint64_t taken = r.offset < at ? min_u64(at - r.offset, r.len) : 0; /* bytes that others have as well */
+		r.offset += taken;
+		r.len -= taken;
 		out[k++] = r;
 		at = max_u64(at, r.offset + r.len);
 	}

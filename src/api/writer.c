@@ -117,7 +117,7 @@ static tn_code tensor_source(tn_view name, const tn_source *from, struct source 
 	const struct tensor *t = &from->file->model.tensors[from->tensor];
 	if (t->nbytes != s->len)
 		return unusable(name, "its source has another length", err);
-	*s = (struct source){ .kind = SOURCE_RANGE, .len = s->len, .from = reader_of(from->file, t), .offset = t->offset };
+	*s = source_of(from->file, t);
 	return TN_OK;
 }
 

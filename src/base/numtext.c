@@ -197,16 +197,20 @@ static size_t real_text(const struct real_kind *k, double v, char out[NUMTEXT])
 	return end_text(out, to);
 }
 
-size_t f64_text(double v, char out[NUMTEXT])
-{
-	static const struct real_kind f64 = { f64_reads_back, 15, 17, 0x1p-1022, -5, 15 };
-	return real_text(&f64, v, out);
-}
+static const struct real_kind f64 = { f64_reads_back, 15, 17, 0x1p-1022, -5, 15 };
+static const struct real_kind f32 = { f32_reads_back, 6, 9, 0x1p-126, -6, 12 };
 
-size_t f32_text(float v, char out[NUMTEXT])
+size_t f64_text(double v, char out[NUMTEXT]) { return real_text(&f64, v, out); }
+size_t f32_text(float v, char out[NUMTEXT]) { return real_text(&f32, (double)v, out); }
+
+double f32_decimal(float v)
 {
-	static const struct real_kind f32 = { f32_reads_back, 6, 9, 0x1p-126, -6, 12 };
-	return real_text(&f32, (double)v, out);
+	char text[NUMTEXT];
+	if (fpclassify(v) == FP_ZERO)
+		return (double)v;
+	struct decimal d = shortest(&f32, fabs((double)v));
+	decimal_text(&d, text);
+	return copysign(strtod(text, NULL), (double)v);
 }
 
 /* ---- Reading ---- */

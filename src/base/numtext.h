@@ -10,6 +10,9 @@ enum { NUMTEXT = 40 }; /* room for any of these, with a terminator */
  * "1e-7", "1e+16" never "1E16"; "-0.0"; finite values only. Returns the length. */
 size_t f64_text(double v, char out[NUMTEXT]);
 size_t f32_text(float v, char out[NUMTEXT]);
+/* The double nearest to the shortest decimal that reads back as v: what a reader of doubles makes of f32_text. Finite
+ * values only. */
+double f32_decimal(float v);
 size_t u64_text(uint64_t v, char out[NUMTEXT]);
 size_t i64_text(int64_t v, char out[NUMTEXT]);
 /* Whole text, decimal, no sign (u64) or an optional '-' (i64), no surplus; false when it does not fit. */

@@ -45,6 +45,7 @@ struct plan_job {
 	uint64_t            align;        /* 0: the format's own */
 	struct arena       *mem;
 	struct plan        *plan;
+	void               *own;          /* what the format's plan leaves for its seal */
 	struct tn_report   *report;       /* losses: code TN_E_LOSSY, severity TN_ERROR, or TN_WARNING when allowed */
 	tn_error           *err;
 };

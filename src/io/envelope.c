@@ -43,6 +43,16 @@ void envelope_value(struct envelope *e, const struct tn_meta *node)
 	push(e, &e->values, &e->n_values, &e->cap_values, node);
 }
 
+void envelope_hidden(struct envelope *e, const struct tn_meta *node)
+{
+	push(e, &e->hidden, &e->n_hidden, &e->cap_hidden, node);
+}
+
+void envelope_derived(struct envelope *e, const struct tn_meta *node)
+{
+	push(e, &e->derived, &e->n_derived, &e->cap_derived, node);
+}
+
 void envelope_native(struct envelope *e, const struct tn_meta *subtree)
 {
 	push(e, &e->native, &e->n_native, &e->cap_native, subtree);
@@ -60,7 +70,7 @@ void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits)
 
 bool envelope_empty(const struct envelope *e)
 {
-	return e->n_values == 0 && e->n_native == 0 && e->bits == NULL && e->order == NULL &&
+	return e->n_values == 0 && e->n_hidden == 0 && e->n_derived == 0 && e->n_native == 0 && e->bits == NULL && e->order == NULL &&
 	       !e->keep_metadata_order && !e->failed;
 }
 
@@ -170,7 +180,9 @@ tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err)
 	struct buf b;
 	buf_init(&b, e->mem->budget);
 	buf_text(&b, "{\"tenon\":1");
+	put_nodes(&b, "derived", e->derived, e->n_derived);
 	put_nodes(&b, "metadata", e->values, e->n_values);
+	put_nodes(&b, "hidden", e->hidden, e->n_hidden);
 	put_metadata_order(&b, e);
 	put_order(&b, e);
 	put_tensors(&b, e);
@@ -209,6 +221,9 @@ void envelope_report_lost(const struct envelope *e, const char *target, tn_sever
 	for (uint64_t i = 0; i < e->n_values; i++)
 		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: metadata '%s' becomes plain text", target,
 		           ESC(e->values[i]->key));
+	for (uint64_t i = 0; i < e->n_hidden; i++)
+		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: metadata '%s' has no place", target,
+		           ESC(e->hidden[i]->key));
 	if (e->keep_metadata_order)
 		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: the order of metadata keys has no place", target);
 	if (e->order != NULL)

@@ -5,6 +5,7 @@
 #include "io/envelope.h"
 
 #include "base/num.h"
+#include "io/json_tree.h"
 #include "io/typed_json.h"
 #include "model/check.h"
 
@@ -20,6 +21,7 @@ struct apply {
 	struct tn_meta  **nodes;    /* the root metadata as the container shows it */
 	uint64_t          n_nodes;
 	struct strmap     keys;     /* over nodes */
+	uint64_t          more;     /* nodes that the envelope may add */
 	bool              nomem;
 };
 
@@ -50,12 +52,13 @@ static tn_view key_at(const void *nodes, uint64_t i)
 	return ((struct tn_meta *const *)nodes)[i]->key;
 }
 
-static bool index_metadata(struct apply *ap)
+/* With room for as many more as the envelope may bring. */
+static bool index_metadata(struct apply *ap, uint64_t more)
 {
 	const struct tn_meta *root = ap->m->metadata;
 	uint64_t n = 0, other;
-	ap->nodes = arena_raw(ap->mem, root->as.kids.n, sizeof(struct tn_meta *));
-	if (ap->nodes == NULL || !strmap_init(&ap->keys, ap->mem, root->as.kids.n))
+	ap->nodes = arena_raw(ap->mem, root->as.kids.n + more, sizeof(struct tn_meta *));
+	if (ap->nodes == NULL || !strmap_init(&ap->keys, ap->mem, root->as.kids.n + more))
 		return false;
 	for (struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next, n++) {
 		ap->nodes[n] = node;
@@ -92,15 +95,35 @@ static bool same_scalar(const struct tn_meta *a, const struct tn_meta *b)
 	}
 }
 
+static bool same_json(struct apply *ap, const struct tn_meta *a, const struct tn_meta *b)
+{
+	struct buf x, y;
+	buf_init(&x, ap->mem->budget);
+	buf_init(&y, ap->mem->budget);
+	json_tree_put(&x, a);
+	json_tree_put(&y, b);
+	bool same = view_eq(buf_bytes(&x), buf_bytes(&y));
+	ap->nomem = ap->nomem || x.failed || y.failed;
+	buf_fini(&x);
+	buf_fini(&y);
+	return same;
+}
+
 /* The file's plain text decides whether the typed value is still the one that was written; where the container has
- * numbers and bools of its own and lacks their widths only, it is the number. */
+ * values of its own and lacks widths or kinds only, it is the number, or the JSON that both are written as. */
 static bool still_says(struct apply *ap, const struct tn_meta *shown, const struct tn_meta *value)
 {
 	if (shown->type != TN_META_STRING)
-		return shown->type == value->type && same_scalar(shown, value);
+		return (shown->type == value->type && same_scalar(shown, value)) || same_json(ap, shown, value);
 	tn_view text = envelope_plain(ap->mem, value);
 	ap->nomem = ap->nomem || text.ptr == NULL;
 	return text.ptr != NULL && view_eq(text, shown->as.s);
+}
+
+static void changed(struct apply *ap, tn_view key)
+{
+	report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
+	           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
 }
 
 static void restore_value(struct apply *ap, tn_view key, const struct json_val *v)
@@ -114,8 +137,7 @@ static void restore_value(struct apply *ap, tn_view key, const struct json_val *
 	else if (still_says(ap, shown, value))
 		become(shown, value);
 	else if (!ap->nomem)
-		report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
-		           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
+		changed(ap, key);
 }
 
 static void restore_values(struct apply *ap, const struct json_val *v)
@@ -123,6 +145,57 @@ static void restore_values(struct apply *ap, const struct json_val *v)
 	struct json_iter it = json_items(v);
 	while (!ap->nomem && json_next(&it))
 		restore_value(ap, it.key, it.val);
+}
+
+/* Leaves out the nodes that are gone, and indexes the rest anew. */
+static void drop_nodes(struct apply *ap, const bool *gone, uint64_t more)
+{
+	struct tn_meta *root = ap->m->metadata;
+	root->as.kids.first = root->as.kids.last = NULL;
+	root->as.kids.n = 0;
+	for (uint64_t i = 0; i < ap->n_nodes; i++)
+		if (!gone[i])
+			meta_append(root, ap->nodes[i]->key, ap->nodes[i]);
+	ap->nomem = ap->nomem || !index_metadata(ap, more);
+}
+
+/* Values that were put there for the container's sake only. */
+static void restore_derived(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	uint64_t i;
+	bool *gone = ARENA_NEW(ap->mem, ap->n_nodes, bool);
+	ap->nomem = gone == NULL;
+	while (!ap->nomem && json_next(&it)) {
+		struct tn_meta *value = typed(ap, it.val);
+		if (ap->nomem || value == NULL || !strmap_find(&ap->keys, key_at, ap->nodes, it.key, &i))
+			continue;
+		gone[i] = still_says(ap, ap->nodes[i], value);
+		if (!gone[i] && !ap->nomem)
+			changed(ap, it.key);
+	}
+	if (!ap->nomem)
+		drop_nodes(ap, gone, ap->more);
+}
+
+/* Values that the container had no place for. What it shows all the same counts more. */
+static void restore_hidden(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	uint64_t other;
+	while (!ap->nomem && json_next(&it)) {
+		struct tn_meta *value = typed(ap, it.val);
+		tn_view key = arena_copy(ap->mem, it.key);
+		ap->nomem = ap->nomem || key.ptr == NULL;
+		if (ap->nomem)
+			return;
+		if (value == NULL || node_named(ap, key) != NULL) {
+			stale(ap, NO_TENSOR, "metadata", key);
+			continue;
+		}
+		ap->nodes[ap->n_nodes] = meta_append(ap->m->metadata, key, value);
+		strmap_add(&ap->keys, key_at, ap->nodes, ap->n_nodes++, &other);
+	}
 }
 
 /* Listed keys first, in their order; whatever the list does not name follows as it stood. */
@@ -241,6 +314,7 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 	       bytes == held->nbytes;
 }
 
+/* What the container shows itself, a key or two, counts more. Its map may be other tensors' too: a new one is made. */
 static void merge_extras(struct apply *ap, struct tensor *t, const struct json_val *v)
 {
 	struct tn_meta *from = typed(ap, v);
@@ -249,18 +323,18 @@ static void merge_extras(struct apply *ap, struct tensor *t, const struct json_v
 			stale(ap, t->name, "the extras of", t->name);
 		return;
 	}
-	struct tn_meta *to = tensor_extras(ap->mem, t);
+	struct tn_meta *to = t->extras != NULL ? meta_clone(ap->mem, t->extras, false) : meta_new(ap->mem, TN_META_MAP);
 	if (to == NULL) {
 		ap->nomem = true;
 		return;
 	}
-	/* what the container shows itself, a key or two, counts more */
 	for (struct tn_meta *own = to->as.kids.first; own != NULL; own = own->next)
 		meta_remove(from, own->key);
 	for (struct tn_meta *x = from->as.kids.first, *next; x != NULL; x = next) {
 		next = x->next;
 		meta_append(to, x->key, x);
 	}
+	t->extras = to;
 }
 
 static void restore_tensor(struct apply *ap, tn_view name, const struct json_val *v)
@@ -355,7 +429,9 @@ static void apply_members(struct apply *ap, const struct json_val *root)
 		enum json_type type;
 		void (*restore)(struct apply *, const struct json_val *);
 	} members[] = {
+		{ "derived", JSON_OBJECT, restore_derived },
 		{ "metadata", JSON_OBJECT, restore_values },
+		{ "hidden", JSON_OBJECT, restore_hidden },
 		{ "metadata_order", JSON_ARRAY, restore_metadata_order },
 		{ "tensors", JSON_OBJECT, restore_tensors },
 		{ "order", JSON_ARRAY, restore_order },
@@ -370,6 +446,12 @@ static void apply_members(struct apply *ap, const struct json_val *root)
 		else
 			stale(ap, NO_TENSOR, "member", tn_text(members[i].name));
 	}
+}
+
+static uint64_t hidden_count(const struct json_val *root)
+{
+	const struct json_val *hidden = json_find(root, "hidden");
+	return hidden != NULL ? json_count(hidden) : 0;
 }
 
 static bool is_envelope(struct apply *ap, const struct json_val *root)
@@ -400,7 +482,8 @@ tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct 
 		report_add(r, TN_WARNING, code, TN_NO_OFFSET, NO_TENSOR, "%s: it is left alone", why.msg);
 	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
 		*applied = true;
-		ap.nomem = !index_metadata(&ap);
+		ap.more = hidden_count(json_root(doc));
+		ap.nomem = !index_metadata(&ap, ap.more);
 		apply_members(&ap, json_root(doc));
 	}
 	json_free(doc);

@@ -17,6 +17,7 @@ struct sink {
 	bool      crc_on;         /* taps: each sees every byte while it is on */
 	uint32_t  crc;
 	struct b3 *hash;          /* NULL: off */
+	struct b3 *group;         /* a second one, over several stretches of the first; NULL: off */
 	tn_progress_fn progress;
 	void     *progress_ctx;
 	uint64_t  total, reported;
@@ -43,5 +44,7 @@ void     sink_crc_start(struct sink *s);            /* CRC-32 of everything from
 uint32_t sink_crc_value(const struct sink *s);
 void     sink_hash_start(struct sink *s, struct b3 *h); /* BLAKE3 likewise, in the caller's storage */
 void     sink_hash_stop(struct sink *s);
+void     sink_group_start(struct sink *s, struct b3 *h);
+void     sink_group_stop(struct sink *s);
 
 #endif

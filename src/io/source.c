@@ -5,8 +5,10 @@
  * a callback that produces too much is stopped at the first byte too many. */
 #include "io/source.h"
 
+#include "base/mem.h"
 #include "base/num.h"
 #include "io/sink.h"
+#include "io/tensor_read.h"
 
 /* ---- Random access ---- */
 
@@ -85,6 +87,21 @@ static void stream_range(const struct source *s, struct sink *out)
 		sink_write(out, r->map.ptr + s->offset, (size_t)s->len);
 }
 
+enum { PIECE = 1 << 20 };
+
+static void stream_tensor(const struct source *s, struct sink *out)
+{
+	uint8_t *piece = mem_alloc(PIECE);
+	if (piece == NULL)
+		err_set(out->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+	for (uint64_t at = 0; at < s->len && sink_ok(out); at += PIECE) {
+		size_t n = (size_t)min_u64(PIECE, s->len - at);
+		if (tensor_read(s->from, s->tensor, at, piece, n, out->err) == TN_OK)
+			sink_write(out, piece, n);
+	}
+	mem_free(piece);
+}
+
 static void stream_path(const struct source *s, struct sink *out)
 {
 	struct sys_file f;
@@ -110,6 +127,7 @@ void source_stream(const struct source *s, struct sink *out)
 	switch (s->kind) {
 	case SOURCE_MEMORY:   sink_write(out, s->memory.ptr, s->memory.len); break;
 	case SOURCE_RANGE:    stream_range(s, out); break;
+	case SOURCE_TENSOR:   stream_tensor(s, out); break;
 	case SOURCE_PATH:     stream_path(s, out); break;
 	case SOURCE_CALLBACK: stream_callback(s, out); break;
 	}

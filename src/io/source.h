@@ -15,12 +15,13 @@ struct reader {
 tn_code reader_read(const struct reader *r, uint64_t off, void *buf, size_t n, tn_error *err);
 
 /* One tensor's bytes for a plan. */
-enum source_kind { SOURCE_MEMORY, SOURCE_RANGE, SOURCE_PATH, SOURCE_CALLBACK };
+enum source_kind { SOURCE_MEMORY, SOURCE_RANGE, SOURCE_TENSOR, SOURCE_PATH, SOURCE_CALLBACK };
 struct source {
 	enum source_kind     kind;
 	uint64_t             len;     /* promised before a byte is asked for */
 	tn_view              memory;  /* MEMORY */
-	const struct reader *from;    /* RANGE: of a file that is open */
+	const struct reader *from;    /* RANGE, TENSOR: of a file that is open */
+	const struct tensor *tensor;  /* TENSOR: stored encoded, to be read decoded */
 	uint64_t             offset;  /* RANGE, PATH */
 	const char          *path;    /* PATH */
 	tn_produce_fn        produce; /* CALLBACK */

@@ -7,7 +7,17 @@
 #include "model/meta.h"
 #include "model/report.h"
 
-enum encoding { ENC_RAW };
+enum encoding {
+	ENC_RAW,
+	ENC_NONE /* the file names the tensor and has no bytes that could be read; verify says why */
+};
+
+/* Whether a tensor's bytes are its own. */
+enum slice {
+	SLICE_NONE,
+	SLICE_PART, /* one part of a run that several make together: aligned as it comes */
+	SLICE_ALIAS /* other tensors have these bytes as well */
+};
 
 struct tensor {
 	tn_view         name;
@@ -20,7 +30,9 @@ struct tensor {
 	uint64_t        offset;     /* of the stored bytes, from the start of their file */
 	uint64_t        stored;
 	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
-	struct tn_meta *extras;     /* a map, or NULL */
+	enum slice      slice;
+	const tn_digest *digest;    /* BLAKE3 of the logical bytes as the file states it; NULL where it does not */
+	struct tn_meta *extras;     /* a map, or NULL; tensors of one file may share it, so it is replaced, not changed */
 };
 
 /* A part of the file that is no tensor: for tn_map and for gaps. */

@@ -130,19 +130,25 @@ static void there_and_back(const struct journey *j, tn_view original)
 	free((void *)through.ptr);
 }
 
-static void test_model(void **state)
-{
-	const struct journey *j = *state;
-	tn_view original = models_make(j->maker, j->a);
-	there_and_back(j, original);
-	free((void *)original.ptr);
-}
+/* Files of names that a format has no place for: empty ones and those with a NUL in safetensors, which
+ * may have them and whose writer refuses them, and long ones in APR. */
+static const struct {
+	const char *file, *format;
+} unwritable[] = {
+	{ "/good-09_names.hex", "safetensors" },
+	{ "/good-18_names_empty_nul.hex", "safetensors" },
+	{ "apr/good-03_names.hex", "safetensors" },
+	{ "/good-09_names.hex", "apr" },
+	{ "/good-10_names_escapes.hex", "apr" },
+};
 
-/* Names that safetensors files may have and our writer refuses, so that these cannot come back. */
-static bool has_unwritable_names(const char *path)
+static bool is_unwritable(const char *path, const char *format)
 {
-	return strstr(path, "good-09_names.hex") != NULL ||
-	       strstr(path, "good-18_names_empty_nul.hex") != NULL;
+	for (size_t i = 0; i < sizeof unwritable / sizeof *unwritable; i++)
+		if (strstr(path, unwritable[i].file) != NULL &&
+		    strcmp(format, unwritable[i].format) == 0)
+			return true;
+	return false;
 }
 
 static void refused_without_a_trace(tn_view original, const char *format)
@@ -157,15 +163,43 @@ static void refused_without_a_trace(tn_view original, const char *format)
 	tn_close(file);
 }
 
+/* What the format of the writer cannot hold is refused before there is a file to convert. */
+static void refused_by_the_writer(const struct model_maker *maker, const char *format)
+{
+	tn_write_options carry = { .carry = true };
+	tn_writer *writer;
+	tn_error err;
+	uint64_t size;
+	assert_int_equal(tn_writer_new(&writer, format, &carry, &err), TN_OK);
+	maker->fill(writer);
+	assert_int_equal(tn_writer_size(writer, &size, &err), TN_E_LOSSY);
+	tn_writer_free(writer);
+}
+
+static void test_model(void **state)
+{
+	const struct journey *j = *state;
+	if (!models_fit(j->maker, j->a)) {
+		refused_by_the_writer(j->maker, j->a);
+		return;
+	}
+	tn_view original = models_make(j->maker, j->a);
+	if (models_fit(j->maker, j->b))
+		there_and_back(j, original);
+	else
+		refused_without_a_trace(original, j->b);
+	free((void *)original.ptr);
+}
+
 static void test_corpus(void **state)
 {
 	const struct journey *j = *state;
 	size_t len;
 	uint8_t *bytes = hextext_load(j->path, &len);
 	tn_view original = { bytes, len };
-	if (has_unwritable_names(j->path) && strcmp(j->b, "safetensors") == 0)
+	if (is_unwritable(j->path, j->b))
 		refused_without_a_trace(original, j->b);
-	else if (has_unwritable_names(j->path) && strcmp(j->a, "safetensors") == 0)
+	else if (is_unwritable(j->path, j->a))
 		refused_without_a_trace(original, j->a);
 	else
 		there_and_back(j, original);
@@ -271,7 +305,8 @@ static void add_pair(struct list *list, const char *a, const char *b,
 	for (size_t m = 0; m < model_maker_count; m++) {
 		struct journey j = { .a = a, .b = b, .maker = &model_makers[m] };
 		list_add(list, "model", test_model, j);
-		list_add(list, "losses", test_losses, j);
+		if (models_fit(j.maker, a))
+			list_add(list, "losses", test_losses, j);
 	}
 	char prefix[64];
 	snprintf(prefix, sizeof prefix, "/%s/good-", a);

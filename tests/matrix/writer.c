@@ -52,6 +52,8 @@ static void assert_views_equal(tn_view got, tn_view want)
 static void test_ways_agree(void **state)
 {
 	for (size_t m = 0; m < model_maker_count; m++) {
+		if (!models_fit(&model_makers[m], *state))
+			continue;
 		tn_view memory = models_make(&model_makers[m], *state);
 		tn_view renamed = save_file(&model_makers[m], *state, false);
 		tn_view in_place = save_file(&model_makers[m], *state, true);
@@ -89,6 +91,8 @@ static void test_memory_bounds(void **state)
 static void test_dry_run(void **state)
 {
 	for (size_t m = 0; m < model_maker_count; m++) {
+		if (!models_fit(&model_makers[m], *state))
+			continue;
 		tn_view bytes = models_make(&model_makers[m], "safetensors");
 		tn_file *file;
 		tn_error err;
@@ -126,7 +130,7 @@ static const struct {
 	uint64_t    n;
 } deferred[DEFERRED] = {
 	{ "m", TN_U8, 3 }, { "a", TN_F32, 2 }, { "z", TN_F64, 4 }, { "b", TN_U8, 300 },
-	{ "c", TN_I16, 1 }
+	{ "c", TN_BF16, 1 }
 };
 
 struct log {

@@ -122,8 +122,20 @@ static const struct application applications[] = {
 	  "envelope: metadata 'n' was changed after it was written; the change counts", false },
 	{ "{\"tenon\":1,\"metadata\":{\"n\":\"5\"}}", AS_IT_WAS,
 	  "envelope: metadata 'n' was changed after it was written; the change counts", false },
-	{ "{\"tenon\":1,\"metadata\":{\"n\":{\"$i16\":5}}}", AS_IT_WAS,
+	/* or the kind, where both are the same JSON */
+	{ "{\"tenon\":1,\"metadata\":{\"n\":{\"$i16\":5}}}", "{\"a\":\"7\",\"b\":\"text\",\"n\":{\"$i16\":5}}" TENSORS, NULL, false },
+	{ "{\"tenon\":1,\"metadata\":{\"n\":{\"$i16\":-5}}}", AS_IT_WAS,
 	  "envelope: metadata 'n' was changed after it was written; the change counts", false },
+	{ "{\"tenon\":1,\"metadata\":{\"n\":{\"$f64\":\"7ff8000000000000\"}}}", AS_IT_WAS,
+	  "envelope: metadata 'n' was changed after it was written; the change counts", false },
+	/* values that the container does not show */
+	{ "{\"tenon\":1,\"hidden\":{\"h\":{\"$u8\":7}}}", "{\"a\":\"7\",\"b\":\"text\",\"n\":5,\"h\":{\"$u8\":7}}" TENSORS, NULL, false },
+	{ "{\"tenon\":1,\"hidden\":{\"h\":1},\"metadata_order\":[\"h\",\"n\"]}", "{\"h\":1,\"n\":5,\"a\":\"7\",\"b\":\"text\"}" TENSORS, NULL, false },
+	{ "{\"tenon\":1,\"hidden\":{\"a\":1}}", AS_IT_WAS, "envelope: metadata 'a' does not fit the file and is ignored", false },
+	{ "{\"tenon\":1,\"hidden\":{\"h\":1,\"h\":2}}", "{\"a\":\"7\",\"b\":\"text\",\"n\":5,\"h\":1}" TENSORS,
+	  "envelope: metadata 'h' does not fit the file and is ignored", false },
+	{ "{\"tenon\":1,\"hidden\":{\"h\":{\"$u8\":700}}}", AS_IT_WAS, "envelope: metadata 'h' does not fit the file and is ignored", false },
+	{ "{\"tenon\":1,\"hidden\":[1]}", AS_IT_WAS, "envelope: member 'hidden' does not fit the file and is ignored", false },
 	/* the order of keys; unknown ones are passed over, unnamed ones follow */
 	{ "{\"tenon\":1,\"metadata_order\":[\"n\",\"b\",\"a\"]}", "{\"n\":5,\"b\":\"text\",\"a\":\"7\"}" TENSORS, NULL, false },
 	{ "{\"tenon\":1,\"metadata_order\":[\"n\",\"x\",7,\"n\"]}", "{\"n\":5,\"a\":\"7\",\"b\":\"text\"}" TENSORS, NULL, false },

@@ -1,0 +1,50 @@
+/* archive.h - the layout of an archive to be written: its manifest is known, its pages' bytes come from sources.
+ *
+ * The front of the file (header, manifest, page table) is printed first, with zeros for the checksums that are not
+ * known; sealing fills them in, and holds those that were known to what was written. */
+#ifndef FORMAT_THIN_ARCHIVE_H
+#define FORMAT_THIN_ARCHIVE_H
+
+#include "format/thin/layout.h"
+#include "format/thin/manifest.h"
+
+extern const tn_view unknown_checksum; /* 64 zeros: what a page's checksum is before it is known */
+
+/* Bytes of one source in a blob. */
+struct piece {
+	uint64_t         source; /* number of the tensor in the plan's sources */
+	uint64_t         len;
+	uint64_t         page;   /* the page with just these bytes */
+	const tn_digest *known;  /* what they must be; NULL: not known */
+};
+
+/* The bytes of a page with a record: those of its one piece, or of its slices end to end. */
+struct blob {
+	uint64_t            page;
+	const struct piece *pieces;
+	uint64_t            n;
+	const tn_digest    *known; /* of the whole; NULL: not known, or there is one piece */
+};
+
+struct archive {
+	struct arena        *mem;
+	struct plan         *plan;
+	tn_error            *err;
+	const struct manifest *m;
+	const struct blob   *blobs;  /* in the order of their data */
+	uint64_t             n;
+	const uint64_t      *table;  /* [n] record k is of blob table[k]; NULL: in the order of the data */
+	uint64_t             align;  /* of each blob; 1: none */
+	/* made by archive_plan */
+	uint8_t             *front;
+	uint64_t             front_len;
+	uint64_t            *checksum_at;  /* [m->n_pages] in front */
+	uint8_t            **record_hash;  /* [n] by blob: in front */
+	uint64_t            *first_span;   /* [n] by blob */
+};
+
+/* Lists the spans of the whole file. */
+tn_code archive_plan(struct archive *a);
+tn_code archive_seal(struct archive *a, struct sink *out);
+
+#endif
