@@ -31,6 +31,7 @@ struct verify_job {
 	const struct reader *file;
 	const struct model  *model;  /* as the container shows it, the envelope applied */
 	bool                 deep;   /* tensor data may be read */
+	const tn_work       *work;   /* threads and progress for that */
 	struct tn_report    *report;
 	struct arena        *mem;
 	tn_error            *err;    /* only what stops the check itself: NOMEM, IO */

@@ -29,7 +29,7 @@ static bool plain_word(tn_view text, char out[24])
 	return true;
 }
 
-static tn_dtype named(tn_view text)
+tn_dtype thin_dtype_word(tn_view text)
 {
 	char word[24];
 	tn_dtype d;
@@ -47,7 +47,7 @@ tn_dtype thin_dtype(tn_view text, uint32_t rank, const uint64_t *shape, uint64_t
 {
 	tn_error ignored = { .code = TN_OK };
 	uint64_t bytes;
-	tn_dtype d = named(text);
+	tn_dtype d = thin_dtype_word(text);
 	if (d == TN_OPAQUE || d == TN_QFLOAT)
 		return d;
 	if (dtype_bytes(d, BLOCK_FLAT, rank, shape, &bytes, &ignored) != TN_OK || bytes != size)

@@ -17,6 +17,7 @@ const struct format format_thin = {
 	.envelope_key = THIN_ENVELOPE_KEY,
 	.probe = probe,
 	.parse = thin_parse,
+	.verify = thin_verify,
 	.plan = thin_plan,
 	.seal = thin_seal,
 };

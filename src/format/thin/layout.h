@@ -77,6 +77,8 @@ size_t thin_put_record(uint8_t *to, const struct thin_record *r);
 
 /* ---- The tensor's dtype ---- */
 
+/* The type that a word names; TN_OPAQUE when it is not known. */
+tn_dtype thin_dtype_word(tn_view text);
 /* What a page's own word for its type means, if shape and size agree with it; else TN_OPAQUE. */
 tn_dtype thin_dtype(tn_view text, uint32_t rank, const uint64_t *shape, uint64_t size);
 
