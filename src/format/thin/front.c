@@ -179,3 +179,15 @@ size_t thin_put_record(uint8_t *to, const struct thin_record *r)
 	memcpy(p + 28, r->digest->bytes, TN_DIGEST_LEN);
 	return THIN_RECORD + r->id.len;
 }
+
+bool thin_hex_digest(tn_view hex, tn_digest *out)
+{
+	for (size_t i = 0; i < THIN_HEX; i++) {
+		uint8_t c = i < hex.len ? hex.ptr[i] : 0;
+		uint8_t v = c >= '0' && c <= '9' ? (uint8_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint8_t)(c - 'a' + 10) : 16;
+		if (v == 16)
+			return false;
+		out->bytes[i / 2] = (uint8_t)(i % 2 == 0 ? v << 4 : out->bytes[i / 2] | v);
+	}
+	return hex.len == THIN_HEX;
+}

@@ -74,6 +74,8 @@ bool thin_read_table(struct parse_job *job, const struct thin_header *h, struct 
 void thin_put_header(uint8_t to[THIN_HEADER], const struct thin_header *h);
 /* Returns the record's length. */
 size_t thin_put_record(uint8_t *to, const struct thin_record *r);
+/* A checksum in the manifest's spelling; false when it is none. */
+bool thin_hex_digest(tn_view hex, tn_digest *out);
 
 /* ---- The tensor's dtype ---- */
 

@@ -217,25 +217,13 @@ static bool slice_fits(const struct thin_record *r, const struct page *p)
 	return r->flags == 0 && add_u64(r->offset, r->stored, &end) && span_fits(p->fused_offset, p->size, r->stored);
 }
 
-static bool hex_digest(tn_view hex, tn_digest *out)
-{
-	for (size_t i = 0; i < THIN_HEX; i++) {
-		uint8_t c = i < hex.len ? hex.ptr[i] : 0;
-		uint8_t v = c >= '0' && c <= '9' ? (uint8_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint8_t)(c - 'a' + 10) : 16;
-		if (v == 16)
-			return false;
-		out->bytes[i / 2] = (uint8_t)(i % 2 == 0 ? v << 4 : out->bytes[i / 2] | v);
-	}
-	return hex.len == THIN_HEX;
-}
-
 /* A slice's digest stands in the manifest only. */
 static bool set_slice_digest(struct opening *o, struct tensor *t, const struct page *p)
 {
 	tn_digest *digest = ARENA_NEW(o->job->mem, 1, tn_digest);
 	if (digest == NULL)
 		return no_memory(o);
-	if (hex_digest(p->checksum, digest))
+	if (thin_hex_digest(p->checksum, digest))
 		t->digest = digest;
 	return true;
 }
