@@ -16,6 +16,10 @@ struct parse_job {
 	struct model    *model;   /* initialised, empty */
 	struct tn_report *report; /* what is tolerated */
 	uint64_t         need;    /* out: with TRUNCATED, how many first bytes parse wants; 0: no more would help */
+	/* Tells the core that the file's bytes in this range have been read and are hardly needed again: their memory may go,
+	 * and comes back when they are. NULL: nobody wants to know. */
+	void           (*passed)(void *ctx, uint64_t offset, uint64_t len);
+	void            *passed_ctx;
 	struct check_limits check; /* out: the common checks' limits, the format's own filled in */
 	tn_error        *err;
 };

@@ -167,6 +167,16 @@ bool thin_record_find(const struct thin_table *t, tn_view id, uint64_t *out)
 	return strmap_find(&t->ids, id_at, t, id, out);
 }
 
+bool thin_record_next(const struct thin_table *t, tn_view id, uint64_t *last, uint64_t *out)
+{
+	uint64_t next = *last + 1;
+	bool there = t->twice == 0 && next < t->n && view_eq(id_at(t, next), id);
+	if (!there && !thin_record_find(t, id, &next))
+		return false;
+	*last = *out = next;
+	return true;
+}
+
 size_t thin_put_record(uint8_t *to, const struct thin_record *r)
 {
 	put_le16(to, (uint16_t)r->id.len);

@@ -65,6 +65,8 @@ struct thin_table {
 struct thin_record thin_record_at(const struct thin_table *t, uint64_t i);
 /* The record of that id; false when there is none. */
 bool thin_record_find(const struct thin_table *t, tn_view id, uint64_t *out);
+/* The same, with a look at the record behind the last one that was found, where it is most of the time. */
+bool thin_record_next(const struct thin_table *t, tn_view id, uint64_t *last, uint64_t *out);
 
 /* Reading the front of a file, in this order; job_has asks for more where the bytes are not at hand. */
 bool thin_read_header(struct parse_job *job, struct thin_header *h);
