@@ -183,7 +183,6 @@ static const struct magic magics[] = {
 	{ MAGIC("APRN", 0), TN_E_UNSUPPORTED, "an APR model of version 1" },
 	{ MAGIC("APR1", 0), TN_E_UNSUPPORTED, "an APR model of version 1" },
 	{ MAGIC("APR2", 0), TN_E_UNSUPPORTED, "an APR model" },
-	{ MAGIC("THINv0", 0), TN_E_UNSUPPORTED, "a ThinTensor model" },
 	{ MAGIC("FUGG", 0), TN_E_UNSUPPORTED, "a GGUF model for big-endian machines" },
 	{ MAGIC("tjgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
 	{ MAGIC("fmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },

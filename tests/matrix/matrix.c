@@ -140,6 +140,18 @@ static const struct {
 	{ "apr/good-03_names.hex", "safetensors" },
 	{ "/good-09_names.hex", "apr" },
 	{ "/good-10_names_escapes.hex", "apr" },
+	/* no tensor, empty tensors, names with white space or slashes */
+	{ "/good-01_empty.hex", "thin" },
+	{ "/good-03_meta_only.hex", "thin" },
+	{ "/good-05_scalars.hex", "thin" },
+	{ "/good-06_order_padding.hex", "thin" },
+	{ "/good-07_trailing_empty.hex", "thin" },
+	{ "/good-08_only_empty.hex", "thin" },
+	{ "/good-09_names.hex", "thin" },
+	{ "/good-09_rank0_zero_dim.hex", "thin" },
+	{ "/good-10_names_escapes.hex", "thin" },
+	{ "/good-12_pad_0.hex", "thin" },
+	{ "/good-18_names_empty_nul.hex", "thin" },
 };
 
 static bool is_unwritable(const char *path, const char *format)
@@ -305,7 +317,9 @@ static void add_pair(struct list *list, const char *a, const char *b,
 	for (size_t m = 0; m < model_maker_count; m++) {
 		struct journey j = { .a = a, .b = b, .maker = &model_makers[m] };
 		list_add(list, "model", test_model, j);
-		if (models_fit(j.maker, a))
+		/* a model without tensors: there is no poorer one that could be written */
+		bool nothing = strcmp(j.maker->name, "nothing") == 0 && !models_fit(j.maker, b);
+		if (models_fit(j.maker, a) && !nothing)
 			list_add(list, "losses", test_losses, j);
 	}
 	char prefix[64];

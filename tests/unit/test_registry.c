@@ -105,7 +105,6 @@ static const struct other others[] = {
 	{ BYTES("GGUF\3\0\0\0"), NULL, TN_E_UNSUPPORTED, "a GGUF model: not supported by this version" },
 	{ BYTES("APR\0\2\0"), NULL, TN_E_UNSUPPORTED, "an APR model: not supported" },
 	{ BYTES("APR1\2\0"), NULL, TN_E_UNSUPPORTED, "an APR model of version 1: not" },
-	{ BYTES("THINv0\0\0"), NULL, TN_E_UNSUPPORTED, "a ThinTensor model: not supported" },
 	{ BYTES("\1\2\3\4\5\6\xf7\x7f"), NULL, TN_E_FORMAT, "starts with 01 02 03 04 05 06 f7 7f" },
 	{ BYTES("\1\2\3"), NULL, TN_E_FORMAT, "starts with 01 02 03;" },
 	{ BYTES("\1\2\3\4\5\6\7\x7f"), "dir.x/m.safetensors", TN_E_FORMAT,
