@@ -300,7 +300,8 @@ TN_API const tn_meta *tn_metadata(const tn_file *file);
 TN_API const tn_meta *tn_native(const tn_file *file);
 
 TN_API size_t    tn_tensor_count(const tn_file *file);
-/* Tensors stand in the order of their data. i must be below the count: else an empty tensor. */
+/* Tensors stand in the order of their data, or in the order that they had in the model that the file was
+ * converted from. i must be below the count: else an empty tensor. */
 TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
 /* NOTFOUND when no tensor has that name. *out is untouched then. Constant time. */
 TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
@@ -314,6 +315,13 @@ TN_API TN_CHECK tn_code tn_bytes(const tn_file *file, size_t i, tn_view *out, tn
  * elements are swapped to its order, and offset and len must cut no element. */
 TN_API TN_CHECK tn_code tn_read(const tn_file *file, size_t i, uint64_t offset, void *buf, size_t len,
                                 tn_error *err);
+
+/* Elements first .. first + count of tensor i, in row-major order, as f32 in the order of this host. Every type is
+ * decoded but opaque, c64, the iq types that need a grid, and qfloat with a table: UNSUPPORTED. Integers and f64
+ * are rounded to the nearest f32 (f64 beyond its range becomes infinite); bools give 0 and 1; blocks and their scales
+ * follow docs/values.md. USAGE when the range exceeds the tensor. out is unspecified on failure. */
+TN_API TN_CHECK tn_code tn_read_f32(const tn_file *file, size_t i, uint64_t first, float *out, size_t count,
+                                    tn_error *err);
 
 /* A growing buffer of any power-of-two alignment. Growing never zeroes and never copies: the
  * contents are lost. Zero-initialise, or call tn_buffer_init. */
@@ -390,6 +398,13 @@ TN_API void      tn_map_free(tn_map *map);
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
+/* The byte order of a new file, for formats that come in both (GGUF). */
+typedef enum tn_endian {
+	TN_ENDIAN_KEEP,   /* as the file was read; little-endian where it is new */
+	TN_ENDIAN_LITTLE,
+	TN_ENDIAN_BIG
+} tn_endian;
+
 /* How to write, common to saving a tn_writer and converting a tn_file. */
 typedef struct tn_write_options {
 	bool     allow_loss;   /* leave out what the target cannot hold, report it as a warning */
@@ -399,6 +414,8 @@ typedef struct tn_write_options {
 	bool     in_place;     /* truncate and write the target directly: no temporary file, no old version kept */
 	bool     no_sync;      /* do not wait for the disk; the file still appears whole or not at all */
 	bool     exact_path;   /* do not add the format's extension to a path without one */
+	tn_endian endian;      /* USAGE when BIG is asked of a format that has no such files */
+	uint64_t slack;        /* bytes to leave for later edits of the metadata, where the format can: see tn_writer_update */
 	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
 	uint64_t max_memory;   /* for plan and index [1 GiB] */
 	tn_work  work;
@@ -461,6 +478,14 @@ TN_API TN_CHECK tn_code tn_put_null  (tn_writer *writer, tn_meta *container, tn_
 TN_API TN_CHECK tn_code tn_put_map   (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_array (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 
+/* A value spelled as text. type is one of "string", "bool", "u8" ... "u64", "i8" ... "i64", "f32", "f64", the same without a
+ * width as "uint", "int", "float", "bytes" (in hex), "null" (text is ignored), "json" (docs/envelope.md tells how it spells
+ * widths); or an array as a JSON array, with "[]" behind the type of its items ("u32[]"; not of those without a width).
+ * USAGE when the text spells no such value. */
+TN_API TN_CHECK tn_code tn_put_text  (tn_writer *writer, tn_meta *container, tn_view key, const char *type, tn_view text, tn_error *err);
+/* Takes a key out of a map; NOTFOUND when it is not there. */
+TN_API TN_CHECK tn_code tn_remove    (tn_writer *writer, tn_meta *map, tn_view key, tn_error *err);
+
 /* The exact size of the file that a save would write. Nothing is written, no source is read. */
 TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
 /* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
@@ -469,6 +494,17 @@ TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_erro
 TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
+/* A writer that begins with all that an open file holds, to be changed and saved in the same format. The file must stay
+ * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. */
+TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const tn_write_options *options,
+                                     tn_error *err);
+/* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
+ * the room of the old so that no tensor moves, only the bytes that changed are written, in one piece: the work of a moment
+ * whatever the size of the file, but what a crash of the system in that moment leaves is neither the old file nor the new.
+ * Otherwise the file is written anew as tn_writer_save does, and options.slack leaves room for the next time.
+ * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
+ * UNSUPPORTED when the file is a set of several, or memory. */
+TN_API TN_CHECK tn_code tn_writer_update(tn_writer *writer, bool in_place, bool *patched, tn_error *err);
 /* Removes the temporary files of every save in progress in this process. For signal handlers that end
  * the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
 TN_API void             tn_abandon_all(void);
@@ -484,6 +520,15 @@ typedef struct tn_convert_options {
 	void            *select_ctx;
 	/* Metadata to set, as strings: NULL-terminated pairs key, value, key, value, NULL. */
 	const char *const *set;
+	/* Cast every tensor of a floating, block or quantised type to this type: f64, f32, flex32, f16, bf16 or an f8 but
+	 * e8m0. Integers, bools, c64 and unknown types stay. TN_OPAQUE (0): no cast. UNSUPPORTED when such a
+	 * tensor cannot be decoded, see tn_read_f32. */
+	tn_dtype         dtype;
+	/* Quantise floats of rank 2 and more to this block type, where their rows fill whole blocks; norms, biases and
+	 * all others stay, or follow dtype. docs/values.md lists what can be made. TN_OPAQUE (0): none.
+	 * Values that do not survive a cast are counted in the report, as warnings of code TN_OK; they are no loss:
+	 * they were asked for. */
+	tn_dtype         quantize;
 	bool             dry_run; /* plan only: *size is exact, path is not touched */
 } tn_convert_options;
 

@@ -24,6 +24,7 @@ void part_close(struct part *p)
 	report_fini(&p->report);
 	arena_fini(&p->mem);
 	mem_free(p->head);
+	mem_free(p->actual);
 	sys_file_close(&p->file);
 }
 
@@ -32,15 +33,16 @@ void part_close(struct part *p)
 /* Where there is no map: reads the first n bytes anew. What was parsed from shorter ones is forgotten. */
 static tn_code read_head(struct part *p, uint64_t n, tn_view *out, tn_error *err)
 {
-	if (n > p->mem.budget)
+	size_t len;
+	if (n > p->mem.budget || !size_from_u64(n, &len))
 		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "header and index take %llu bytes, the memory limit is %llu",
 		               (unsigned long long)n, (unsigned long long)p->mem.budget);
 	mem_free(p->head);
-	p->head = mem_alloc((size_t)n);
+	p->head = mem_alloc(len);
 	if (p->head == NULL)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for the first %llu bytes", (unsigned long long)n);
-	*out = (tn_view){ p->head, (size_t)n };
-	return reader_read(&p->reader, 0, p->head, (size_t)n, err);
+	*out = (tn_view){ p->head, len };
+	return reader_read(&p->reader, 0, p->head, len, err);
 }
 
 static tn_code first_bytes(struct part *p, tn_view *out, tn_error *err)
@@ -126,19 +128,29 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 
 /* ---- Entry points ---- */
 
-/* "model" where only "model.bpk" exists. */
-static tn_code open_file(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)
+/* "model.bpk" where there is no "model". NULL when memory is out. */
+static const char *actual_path(struct part *p, const char *path)
 {
 	if (path_extension(path) != NULL || sys_file_exists(path))
-		return sys_file_open(&p->file, path, opt->io, err);
+		return path;
 	for (size_t i = 0; i < format_count; i++) {
 		const char *longer = path_with_extension(&p->mem, formats[i], path);
-		if (longer == NULL)
-			return arena_err(&p->mem, err, "a path");
-		if (longer != path && sys_file_exists(longer))
-			return sys_file_open(&p->file, longer, opt->io, err);
+		if (longer == NULL || (longer != path && sys_file_exists(longer)))
+			return longer;
 	}
-	return sys_file_open(&p->file, path, opt->io, err);
+	return path;
+}
+
+static tn_code open_file(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)
+{
+	const char *actual = actual_path(p, path);
+	if (actual == NULL)
+		return arena_err(&p->mem, err, "a path");
+	size_t n = strlen(actual) + 1;
+	if ((p->actual = mem_alloc(n)) == NULL)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+	memcpy(p->actual, actual, n);
+	return sys_file_open(&p->file, p->actual, opt->io, err);
 }
 
 tn_code part_open(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)

@@ -32,9 +32,14 @@ tn_code save_begin(struct save *s)
 	s->job = (struct plan_job){
 		.model = s->model, .rewrite = s->rewrite, .converted = s->converted,
 		.allow_loss = opt->allow_loss, .carry = opt->carry, .no_envelope = opt->no_envelope,
-		.keep_unknown = opt->keep_unknown, .align = opt->align,
+		.keep_unknown = opt->keep_unknown, .endian = opt->endian, .align = opt->align,
+		.slack = opt->slack, .fit = s->fit,
 		.mem = &s->mem, .plan = &s->plan, .report = s->report, .err = s->err,
 	};
+	if (opt->endian == TN_ENDIAN_BIG && (s->format->caps & CAP_BIG_ENDIAN) == 0)
+		return err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "%s has no big-endian files", s->format->name);
+	if (opt->slack != 0 && (s->format->caps & CAP_SLACK) == 0)
+		report_add(s->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "%s: the format has no room to leave", s->format->name);
 	if (s->format->plan(&s->job) != TN_OK || plan_ok(&s->plan, s->err) != TN_OK)
 		return s->err->code;
 	if (s->report->failed)
@@ -91,7 +96,7 @@ static tn_code find_inputs(const struct plan_out *o, struct inputs *in)
 		return arena_err(o->mem, o->err, "the list of inputs");
 	for (uint64_t i = 0; i < o->n_sources; i++) {
 		const struct source *from = &o->sources[i];
-		if (from->kind == SOURCE_RANGE || from->kind == SOURCE_TENSOR)
+		if (from->from != NULL)
 			add_input(in, from->from->file);
 		else if (from->kind == SOURCE_PATH && add_path(o, in, from->path) != TN_OK)
 			return o->err->code;

@@ -47,6 +47,9 @@ struct plan_job {
 	bool                rewrite;      /* the model was read from this same format, as its container shows it */
 	bool                converted;    /* the model was read from another format, or has been: an envelope says so */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
+	tn_endian           endian;       /* KEEP: as the model's native subtree says, little-endian where it says nothing */
+	uint64_t            slack;        /* bytes to leave in the head for later edits */
+	uint64_t            fit;          /* where the data shall start if the head fits before; 0: wherever it may */
 	uint64_t            align;        /* 0: the format's own */
 	struct arena       *mem;
 	struct plan        *plan;
@@ -62,6 +65,8 @@ enum {
 	CAP_META_STRINGS = 1, /* string metadata */
 	CAP_META_TREE    = 2, /* typed, nested metadata */
 	CAP_DIGEST       = 4, /* carries checksums of its data */
+	CAP_BIG_ENDIAN   = 8, /* can be written in that order */
+	CAP_SLACK        = 16 /* can leave room in the head */
 };
 
 struct format {

@@ -122,7 +122,6 @@ static void fill_long_name(tn_writer *w)
 	static char longest[5000];
 	const uint64_t shape[] = { 3 };
 	memset(longest, 'n', sizeof longest);
-	add_text(w, "short", TN_F32, 1, shape);
 	add(w, (tn_view){ (const uint8_t *)longest, sizeof longest }, TN_U8, 1, shape);
 }
 
@@ -337,7 +336,7 @@ const struct model_maker model_makers[] = {
 	{ "dtypes",  fill_dtypes },
 	{ "shapes",  fill_shapes },
 	{ "names",   fill_names },
-	{ "long_name", fill_long_name },
+	{ "long name", fill_long_name },
 	{ "extras",  fill_extras },
 	{ "strings", fill_strings },
 	{ "values",  fill_values },
@@ -347,20 +346,21 @@ const struct model_maker model_makers[] = {
 };
 const size_t model_maker_count = sizeof model_makers / sizeof *model_makers;
 
-/* Models that a format cannot hold, whatever its envelope says. */
+/* What a format cannot hold, whatever its envelope says. */
 static const struct {
-	const char *maker, *format;
+	void      (*fill)(tn_writer *);
+	const char *format;
 } misfits[] = {
-	{ "long_name", "apr" },
-	/* no tensor at all, empty tensors, names with white space or slashes, ids of more than 4096 bytes */
-	{ "nothing", "thin" }, { "shapes", "thin" }, { "names", "thin" }, { "long_name", "thin" }, { "mixed", "thin" },
-	{ "everything", "thin" },
+	{ fill_long_name, "gguf" },
+	/* no tensor at all, empty tensors, names with white space or slashes, and of more than 4096 bytes */
+	{ fill_nothing, "thin" }, { fill_shapes, "thin" }, { fill_names, "thin" }, { fill_long_name, "thin" },
+	{ fill_mixed, "thin" }, { fill_everything, "thin" },
 };
 
 bool models_fit(const struct model_maker *maker, const char *format)
 {
 	for (size_t i = 0; i < sizeof misfits / sizeof *misfits; i++)
-		if (strcmp(maker->name, misfits[i].maker) == 0 && strcmp(format, misfits[i].format) == 0)
+		if (maker->fill == misfits[i].fill && strcmp(format, misfits[i].format) == 0)
 			return false;
 	return true;
 }
