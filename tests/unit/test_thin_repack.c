@@ -163,7 +163,7 @@ static void each_check_of_packing(void **state)
 	assert_int_equal(pack("{", &err), TN_E_CORRUPT);
 	assert_int_equal(pack(MANIFEST("0", "x"), &err), TN_E_CORRUPT);
 	assert_non_null(strstr(err.msg, "size is 0"));
-	assert_non_null(strstr(err.msg, "1 more fault"));
+	assert_non_null(strstr(err.msg, "(and 1 more fault)"));
 	assert_int_equal(pack(MANIFEST("1", ZEROS), &err), TN_E_NOTFOUND);
 	store("pages/p.txt", "a");
 	assert_int_equal(pack(NULL, &err), TN_E_NOTFOUND);
