@@ -162,6 +162,9 @@ TN_API TN_CHECK tn_code tn_dtype_bytes(tn_dtype dtype, uint32_t rank, const uint
 
 typedef struct tn_meta tn_meta; /* see Metadata */
 
+#define TN_DIGEST_LEN 32
+typedef struct tn_digest { uint8_t bytes[TN_DIGEST_LEN]; } tn_digest;
+
 /* One tensor as the caller sees it. Every pointer is borrowed from the tn_file. */
 typedef struct tn_tensor {
 	tn_view         name;       /* any bytes that the format allows; UTF-8 in all but GGUF */
@@ -174,7 +177,8 @@ typedef struct tn_tensor {
 	uint64_t        offset;     /* of the stored bytes, from the start of that file */
 	uint64_t        stored;     /* bytes in the file; differs from nbytes where encoded */
 	bool            missing;    /* of a partial file: it reaches past the end, reading it is TRUNCATED */
-	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat); or NULL */
+	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat, op); or NULL */
+	const tn_digest *digest;    /* BLAKE3 of the bytes as the file states it, not as it is; or NULL */
 } tn_tensor;
 
 /* ---- Metadata ---------------------------------------------------------------------------- */
@@ -386,9 +390,6 @@ typedef struct tn_verified {
 } tn_verified;
 TN_API TN_CHECK tn_code tn_verify_path(const char *path, const tn_open_options *open,
                                        const tn_verify_options *options, tn_verified *out, tn_error *err);
-
-#define TN_DIGEST_LEN 32
-typedef struct tn_digest { uint8_t bytes[TN_DIGEST_LEN]; } tn_digest;
 
 /* BLAKE3 of the logical bytes of tensor i: what b3sum prints for these bytes. */
 TN_API TN_CHECK tn_code tn_hash_tensor(const tn_file *file, size_t i, tn_digest *out, tn_error *err);
@@ -721,6 +722,40 @@ TN_API TN_CHECK tn_code tn_spdx_check(const char *text, tn_error *err);
  * same bytes. USAGE when no field is set, the file is no APR file, or a licence is no SPDX expression. */
 TN_API TN_CHECK tn_code tn_apr_stamp_file(const tn_file *file, const char *path, const tn_apr_stamp *stamp,
                                           const tn_write_options *options, tn_converted *out, tn_error *err);
+
+/* ---- ThinTensor archives ----------------------------------------------------------------- */
+
+/* Writes the archive path from a manifest and a folder of pages: DIR/.../ID.bin for each page that is no slice. The
+ * manifest must keep all rules, each page must have the length and checksum that it states; the records stand in the
+ * manifest's order. *records and *size tell of the result; both may be NULL. Of options, in_place, no_sync, align and
+ * work count. */
+TN_API TN_CHECK tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
+                                     const tn_write_options *options, uint64_t *records, uint64_t *size, tn_error *err);
+
+typedef struct tn_unpack_options {
+	bool    replace; /* files that are there; else the first of them is a failure (USAGE) */
+	bool    no_sync;
+	tn_work work;
+} tn_unpack_options;
+/* The way back: DIR/manifest.json and DIR/pages/ID.bin for each record. The archive must pass a deep verification.
+ * Each file appears whole or not at all; those written before a failure stay. records may be NULL. */
+TN_API TN_CHECK tn_code tn_thin_unpack(const tn_file *file, const char *folder, const tn_unpack_options *options,
+                                       uint64_t *records, tn_error *err);
+
+typedef enum tn_thin_layout {
+	TN_THIN_EXECUTION, /* pages in the order in which the tape first names them, then the others */
+	TN_THIN_HOT,       /* pages of no layer, embeddings and heads first, then as above */
+	TN_THIN_FUSED      /* q, k and v, and gate and up, of each layer as one page each, then as the first */
+} tn_thin_layout;
+typedef struct tn_repack_options {
+	tn_thin_layout   layout;
+	bool             zstd;  /* compress pages that shrink; upstream's readers refuse such a file */
+	tn_write_options write; /* in_place, no_sync, align, work and max_memory count */
+	bool             dry_run;
+} tn_repack_options;
+/* Writes an archive with its pages in another order. The input must pass a deep verification. */
+TN_API TN_CHECK tn_code tn_thin_repack(const tn_file *file, const char *path, const tn_repack_options *options,
+                                       uint64_t *records, uint64_t *size, tn_error *err);
 
 #ifdef __cplusplus
 }

@@ -63,13 +63,13 @@ static tn_region unclaimed(const struct model *m, uint64_t at, uint64_t to, bool
 	return (tn_region){ at, to - at, TN_REGION_GAP, SIZE_MAX, "gap", 0 };
 }
 
-/* A claim clipped to what is left of the file. An empty tensor may point into another region: it
- * stands behind that one. */
+/* What is left of a claim: inside the file, and not claimed by one before it. An empty tensor may point
+ * into another region: it stands behind that one. */
 static tn_region clipped(tn_region r, uint64_t at, uint64_t size)
 {
-	r.offset = min_u64(r.offset, size);
-	r.len = min_u64(r.len, size - r.offset);
-	r.offset = max_u64(r.offset, at);
+	uint64_t begin = min_u64(r.offset, size), end = begin + min_u64(r.len, size - begin);
+	r.offset = max_u64(begin, at);
+	r.len = end > r.offset ? end - r.offset : 0;
 	return r;
 }
 

@@ -67,6 +67,14 @@ static tn_code choose_format(struct part *p, tn_view head, const tn_open_options
 	return p->format != NULL ? TN_OK : err->code;
 }
 
+/* Of a map, pages count as the process's memory until they are given back. */
+static void passed(void *part, uint64_t offset, uint64_t len)
+{
+	const struct part *p = part;
+	if (p->reader.file != NULL)
+		sys_file_forget(p->reader.file, offset, len);
+}
+
 static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *opt, struct parse_job *job, tn_error *err)
 {
 	if (!model_init(&p->model, &p->mem))
@@ -75,6 +83,7 @@ static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *o
 		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
 		.mem = &p->mem, .model = &p->model, .report = &p->report, .mend = p->mend, .mended = &p->mended,
 		.check = { UINT64_MAX, UINT64_MAX, opt->partial ? &p->report : NULL }, .err = err,
+		.passed = passed, .passed_ctx = p,
 	};
 	return p->format->parse(job);
 }

@@ -17,7 +17,7 @@ tn_tensor tn_tensor_at(const tn_file *f, size_t i)
 	return (tn_tensor){
 		.name = t->name, .dtype = t->dtype, .dtype_text = t->dtype_text, .rank = t->rank, .shape = t->shape,
 		.nbytes = t->nbytes, .part = t->part, .offset = t->offset, .stored = t->stored, .missing = t->missing,
-		.extras = t->extras,
+		.extras = t->extras, .digest = t->digest,
 	};
 }
 

@@ -17,7 +17,8 @@ static tn_code check_part(const struct part *p, const tn_verify_options *opt, st
                           tn_error *err)
 {
 	struct verify_job job = {
-		.file = &p->reader, .model = &p->model, .deep = opt->deep && !is_partial(p), .report = r, .mem = mem, .err = err,
+		.file = &p->reader, .model = &p->model, .deep = opt->deep && !is_partial(p), .work = &opt->work,
+		.report = r, .mem = mem, .err = err,
 	};
 	model_lint(&p->model, p->format->name, p->reader.size, r);
 	return p->format->verify != NULL ? p->format->verify(&job) : TN_OK;

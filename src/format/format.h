@@ -19,6 +19,10 @@ struct parse_job {
 	struct model    *model;   /* initialised, empty */
 	struct tn_report *report; /* what is tolerated */
 	uint64_t         need;    /* out: with TRUNCATED, how many first bytes parse wants; 0: no more would help */
+	/* Tells the core that the file's bytes in this range have been read and are hardly needed again: their memory may go,
+	 * and comes back when they are. NULL: nobody wants to know. */
+	void           (*passed)(void *ctx, uint64_t offset, uint64_t len);
+	void            *passed_ctx;
 	struct check_limits check; /* out: the common checks' limits, the format's own filled in */
 	tn_view          image;   /* out: the file is but a wrapper of these bytes, and the model is of them; else empty */
 	tn_error        *err;
@@ -38,6 +42,7 @@ struct verify_job {
 	const struct reader *file;
 	const struct model  *model;  /* as the container shows it, the envelope applied */
 	bool                 deep;   /* tensor data may be read */
+	const tn_work       *work;   /* threads and progress for that */
 	struct tn_report    *report;
 	struct arena        *mem;
 	tn_error            *err;    /* only what stops the check itself: NOMEM, IO */
@@ -57,6 +62,7 @@ struct plan_job {
 	const struct packing *packed;     /* [model->n] what compression makes of each tensor; NULL: not known yet */
 	struct arena       *mem;
 	struct plan        *plan;
+	void               *own;          /* what the format's plan leaves for its seal */
 	struct tn_report   *report;       /* losses: code TN_E_LOSSY, severity TN_ERROR, or TN_WARNING when allowed */
 	tn_error           *err;
 };

@@ -178,7 +178,6 @@ struct magic {
 #define MAGIC(text, where) .bytes = text, .len = sizeof(text) - 1, .at = where
 
 static const struct magic magics[] = {
-	{ MAGIC("THINv0", 0), TN_E_UNSUPPORTED, "a ThinTensor model" },
 	{ MAGIC("tjgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
 	{ MAGIC("fmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
 	{ MAGIC("lmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },

@@ -48,6 +48,11 @@ void envelope_hidden(struct envelope *e, const struct tn_meta *node)
 	push(e, &e->hidden, &e->n_hidden, &e->cap_hidden, node);
 }
 
+void envelope_derived(struct envelope *e, const struct tn_meta *node)
+{
+	push(e, &e->derived, &e->n_derived, &e->cap_derived, node);
+}
+
 void envelope_native(struct envelope *e, const struct tn_meta *subtree)
 {
 	push(e, &e->native, &e->n_native, &e->cap_native, subtree);
@@ -65,7 +70,8 @@ void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits)
 
 bool envelope_empty(const struct envelope *e)
 {
-	return e->n_values == 0 && e->n_hidden == 0 && e->n_native == 0 && e->bits == NULL && e->order == NULL &&
+	return e->n_values == 0 && e->n_hidden == 0 && e->n_derived == 0 && e->n_native == 0 && e->bits == NULL &&
+	       e->order == NULL &&
 	       !e->keep_metadata_order && !e->failed;
 }
 
@@ -175,6 +181,7 @@ tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err)
 	struct buf b;
 	buf_init(&b, e->mem->budget);
 	buf_text(&b, "{\"tenon\":1");
+	put_nodes(&b, "derived", e->derived, e->n_derived);
 	put_nodes(&b, "metadata", e->values, e->n_values);
 	put_nodes(&b, "hidden", e->hidden, e->n_hidden);
 	put_metadata_order(&b, e);

@@ -22,6 +22,8 @@ struct envelope {
 	uint64_t              n_values, cap_values;
 	const struct tn_meta **hidden;  /* metadata nodes that the target cannot show under their key at all */
 	uint64_t              n_hidden, cap_hidden;
+	const struct tn_meta **derived; /* metadata that the target demands and the model has not */
+	uint64_t              n_derived, cap_derived;
 	const struct tn_meta **native;  /* subtrees of other formats */
 	uint64_t              n_native, cap_native;
 	bool                  keep_metadata_order; /* reading the target back gives the keys in another order */
@@ -33,12 +35,14 @@ struct envelope {
 };
 
 void envelope_init(struct envelope *e, struct arena *mem, const struct model *m);
-/* A metadata node of the model whose type the target lacks. Under the node's key must stand in the target its plain
- * form (envelope_plain) or, where only the width is lacking, the number: the value comes back only while that is unchanged. */
+/* A metadata node of the model whose type the target lacks. Its plain form (envelope_plain) must stand in
+ * the target under the node's key: the value comes back only while that text is unchanged. */
 void envelope_value(struct envelope *e, const struct tn_meta *node);
 /* A metadata node of the model that the target has no place for: nothing stands there under its key. It comes back
  * unless the target then shows that key. */
 void envelope_hidden(struct envelope *e, const struct tn_meta *node);
+/* A metadata node that is in the target for the target's sake only: reading it back, it goes while it still says that. */
+void envelope_derived(struct envelope *e, const struct tn_meta *node);
 /* What the target lacks of tensor i: ENV_* bits. ENV_DTYPE alone: the target holds the dtype's carrier (f32 for
  * flex32; bool, u8 or i8 for bool_u8; u32 or i32 for bool_u32) in the same shape. ENV_SHAPE alone: the dtype is the
  * same, in another shape of as many bytes. ENV_DTYPE|ENV_SHAPE: u8 or i8 of shape [nbytes]. */
@@ -57,10 +61,8 @@ tn_view envelope_plain(struct arena *a, const struct tn_meta *node);
 /* ---- Reading ---- */
 
 /* Applies the text to a model as its container shows it: restores metadata types and order, restores
- * dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native subtrees.
- * Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT fail. The kinds of what is restored in
- * extras and native, below the maps that they are, are whatever the text says: who uses them looks. *applied is false
- * when the text is no envelope at all (then nothing was changed). */
+ * dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT
+ * fail. *applied is false when the text is no envelope at all (then nothing was changed). */
 tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
                        tn_error *err);
 

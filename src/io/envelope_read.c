@@ -21,6 +21,7 @@ struct apply {
 	struct tn_meta  **nodes;    /* the root metadata as the container shows it */
 	uint64_t          n_nodes;
 	struct strmap     keys;     /* over nodes */
+	uint64_t          more;     /* nodes that the envelope may add */
 	bool              nomem;
 };
 
@@ -119,6 +120,12 @@ static bool still_says(struct apply *ap, const struct tn_meta *shown, const stru
 	return text.ptr != NULL && view_eq(text, shown->as.s);
 }
 
+static void changed(struct apply *ap, tn_view key)
+{
+	report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
+	           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
+}
+
 static void restore_value(struct apply *ap, tn_view key, const struct json_val *v)
 {
 	struct tn_meta *shown = node_named(ap, key);
@@ -130,8 +137,7 @@ static void restore_value(struct apply *ap, tn_view key, const struct json_val *
 	else if (still_says(ap, shown, value))
 		become(shown, value);
 	else if (!ap->nomem)
-		report_add(ap->r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
-		           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
+		changed(ap, key);
 }
 
 static void restore_values(struct apply *ap, const struct json_val *v)
@@ -139,6 +145,37 @@ static void restore_values(struct apply *ap, const struct json_val *v)
 	struct json_iter it = json_items(v);
 	while (!ap->nomem && json_next(&it))
 		restore_value(ap, it.key, it.val);
+}
+
+/* Leaves out the nodes that are gone, and indexes the rest anew. */
+static void drop_nodes(struct apply *ap, const bool *gone, uint64_t more)
+{
+	struct tn_meta *root = ap->m->metadata;
+	root->as.kids.first = root->as.kids.last = NULL;
+	root->as.kids.n = 0;
+	for (uint64_t i = 0; i < ap->n_nodes; i++)
+		if (!gone[i])
+			meta_append(root, ap->nodes[i]->key, ap->nodes[i]);
+	ap->nomem = ap->nomem || !index_metadata(ap, more);
+}
+
+/* Values that were put there for the container's sake only. */
+static void restore_derived(struct apply *ap, const struct json_val *v)
+{
+	struct json_iter it = json_items(v);
+	uint64_t i;
+	bool *gone = ARENA_NEW(ap->mem, ap->n_nodes, bool);
+	ap->nomem = gone == NULL;
+	while (!ap->nomem && json_next(&it)) {
+		struct tn_meta *value = typed(ap, it.val);
+		if (ap->nomem || value == NULL || !strmap_find(&ap->keys, key_at, ap->nodes, it.key, &i))
+			continue;
+		gone[i] = still_says(ap, ap->nodes[i], value);
+		if (!gone[i] && !ap->nomem)
+			changed(ap, it.key);
+	}
+	if (!ap->nomem)
+		drop_nodes(ap, gone, ap->more);
 }
 
 /* Values that the container had no place for. What it shows all the same counts more. */
@@ -279,6 +316,7 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 	       bytes == held->nbytes;
 }
 
+/* What the container shows itself, a key or two, counts more. Its map may be other tensors' too: a new one is made. */
 static void merge_extras(struct apply *ap, struct tensor *t, const struct json_val *v)
 {
 	struct tn_meta *from = typed(ap, v);
@@ -287,18 +325,18 @@ static void merge_extras(struct apply *ap, struct tensor *t, const struct json_v
 			stale(ap, t->name, "the extras of", t->name);
 		return;
 	}
-	struct tn_meta *to = tensor_extras(ap->mem, t);
+	struct tn_meta *to = t->extras != NULL ? meta_clone(ap->mem, t->extras, false) : meta_new(ap->mem, TN_META_MAP);
 	if (to == NULL) {
 		ap->nomem = true;
 		return;
 	}
-	/* what the container shows itself, a key or two, counts more */
 	for (struct tn_meta *own = to->as.kids.first; own != NULL; own = own->next)
 		meta_remove(from, own->key);
 	for (struct tn_meta *x = from->as.kids.first, *next; x != NULL; x = next) {
 		next = x->next;
 		meta_append(to, x->key, x);
 	}
+	t->extras = to;
 }
 
 static void restore_tensor(struct apply *ap, tn_view name, const struct json_val *v)
@@ -393,6 +431,7 @@ static void apply_members(struct apply *ap, const struct json_val *root)
 		enum json_type type;
 		void (*restore)(struct apply *, const struct json_val *);
 	} members[] = {
+		{ "derived", JSON_OBJECT, restore_derived },
 		{ "metadata", JSON_OBJECT, restore_values },
 		{ "hidden", JSON_OBJECT, restore_hidden },
 		{ "metadata_order", JSON_ARRAY, restore_metadata_order },
@@ -445,7 +484,8 @@ tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct 
 		report_add(r, TN_WARNING, code, TN_NO_OFFSET, NO_TENSOR, "%s: it is left alone", why.msg);
 	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
 		*applied = true;
-		ap.nomem = !index_metadata(&ap, hidden_count(json_root(doc)));
+		ap.more = hidden_count(json_root(doc));
+		ap.nomem = !index_metadata(&ap, ap.more);
 		apply_members(&ap, json_root(doc));
 	}
 	json_free(doc);

@@ -8,7 +8,6 @@
  *	a float that is not finite   null
  *	a byte string                hex digits, as a string
  *	text that is no UTF-8        each offending byte as \xNN
- * /
  */
 #ifndef IO_JSON_TREE_H
 #define IO_JSON_TREE_H

@@ -79,6 +79,8 @@ void plan_tensor_big_endian(struct plan *p, uint64_t i, uint64_t len)
 {
 	push(p, (struct span){ .kind = SPAN_TENSOR, .tensor = i, .len = len, .big = true });
 }
+void plan_group_begin(struct plan *p) { push(p, (struct span){ .kind = SPAN_GROUP }); }
+void plan_group_end(struct plan *p) { push(p, (struct span){ .kind = SPAN_DIGEST }); }
 
 void plan_blocks(struct plan *p, uint64_t i, const struct packing *packing)
 {
@@ -136,14 +138,22 @@ static void run_crc(struct sink *out)
 	sink_write(out, field, sizeof field);
 }
 
+static void run_digest(struct span *span, const struct b3 *group, struct sink *out)
+{
+	sink_group_stop(out);
+	b3_final(group, &span->hash);
+}
+
 static void run_span(const struct plan *p, struct span *span, const struct source *sources,
-                     const struct tensor *tensors, struct sink *out)
+                     const struct tensor *tensors, struct b3 *group, struct sink *out)
 {
 	switch (span->kind) {
 	case SPAN_BYTES:  sink_write(out, span->bytes, (size_t)span->len); break;
 	case SPAN_ZERO:   sink_zero(out, span->len); break;
 	case SPAN_TENSOR: run_tensor(span, &sources[span->tensor], &tensors[span->tensor], out); break;
 	case SPAN_BLOCKS: run_blocks(p, span, &sources[span->tensor], &tensors[span->tensor], out); break;
+	case SPAN_GROUP:  sink_group_start(out, group); break;
+	case SPAN_DIGEST: run_digest(span, group, out); break;
 	case SPAN_CRC:    run_crc(out); break;
 	}
 }
@@ -153,12 +163,13 @@ tn_code plan_run(struct plan *p, const struct source *sources, const struct tens
 	tn_code code = plan_ok(p, out->err);
 	if (code != TN_OK)
 		return code;
+	struct b3 group;
 	out->total = p->size;
 	if (p->has_crc)
 		sink_crc_start(out);
 	for (uint64_t i = 0; i < p->n && sink_ok(out); i++) {
 		struct span *span = &p->spans[i];
-		run_span(p, span, sources, tensors, out);
+		run_span(p, span, sources, tensors, &group, out);
 		if (sink_ok(out) && out->at != span->off + span->len)
 			err_set(out->err, TN_E_USAGE, TN_NO_OFFSET,
 			        "part %llu of the file was planned to end at byte %llu and ends at %llu",

@@ -13,6 +13,8 @@ enum span_kind {
 	SPAN_ZERO,   /* padding */
 	SPAN_TENSOR, /* source of tensor i */
 	SPAN_BLOCKS, /* the same, compressed */
+	SPAN_GROUP,  /* nothing: the start of a group of spans whose BLAKE3 is wanted as one */
+	SPAN_DIGEST, /* nothing: its end */
 	SPAN_CRC     /* 4 bytes: CRC-32, little-endian, of every byte before it */
 };
 
@@ -24,7 +26,7 @@ struct span {
 	const uint8_t *bytes;  /* BYTES */
 	uint64_t       tensor; /* TENSOR, BLOCKS */
 	const struct packing *packing; /* BLOCKS */
-	tn_digest      hash;   /* TENSOR with digest, after the run */
+	tn_digest      hash;   /* TENSOR with digest, and DIGEST: after the run */
 };
 
 struct plan {
@@ -47,6 +49,9 @@ void plan_tensor_digest(struct plan *p, uint64_t i, uint64_t len);
 void plan_tensor_big_endian(struct plan *p, uint64_t i, uint64_t len);
 /* len is packing->stored. */
 void plan_blocks(struct plan *p, uint64_t i, const struct packing *packing);
+/* BLAKE3 of all between the two, for seal; groups do not nest. */
+void plan_group_begin(struct plan *p);
+void plan_group_end(struct plan *p);
 void plan_crc(struct plan *p);
 /* NOMEM, LIMIT or OK once all spans are listed. */
 tn_code plan_ok(const struct plan *p, tn_error *err);

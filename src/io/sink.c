@@ -75,6 +75,8 @@ static void accept(struct sink *s, const uint8_t *p, size_t n)
 		s->crc = crc32_update(s->crc, p, n);
 	if (s->hash != NULL)
 		b3_update(s->hash, p, n);
+	if (s->group != NULL)
+		b3_update(s->group, p, n);
 	count(s, n);
 }
 
@@ -176,7 +178,8 @@ void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n)
 	if (!sink_ok(s) || n == 0)
 		return;
 	/* a file opened past the page cache shall not be pulled through it; little is not worth a flush */
-	bool in_kernel = s->out != NULL && !s->crc_on && s->hash == NULL && s->swap == TN_OPAQUE && from->direct_fd < 0
+	bool in_kernel = s->out != NULL && !s->crc_on && s->hash == NULL && s->group == NULL && s->swap == TN_OPAQUE &&
+	                 from->direct_fd < 0
 	              && n > SINK_BUFFER - s->fill;
 	uint64_t done = in_kernel ? copy_in_kernel(s, from, off, n) : 0;
 	copy_buffered(s, from, off + done, n - done);
@@ -198,7 +201,7 @@ void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n)
 		return;
 	if (!span_fits(off, n, s->at))
 		err_set(s->err, TN_E_USAGE, off, "patch of %zu bytes past what was written", n);
-	else if (s->crc_on || s->hash != NULL)
+	else if (s->crc_on || s->hash != NULL || s->group != NULL)
 		err_set(s->err, TN_E_USAGE, off, "patch under a running checksum");
 	else if (s->out != NULL)
 		sys_out_patch(s->out, off, p, n, s->err);
@@ -228,6 +231,17 @@ void sink_hash_start(struct sink *s, struct b3 *h)
 void sink_hash_stop(struct sink *s)
 {
 	s->hash = NULL;
+}
+
+void sink_group_start(struct sink *s, struct b3 *h)
+{
+	b3_init(h);
+	s->group = h;
+}
+
+void sink_group_stop(struct sink *s)
+{
+	s->group = NULL;
 }
 
 /* ---- Byte order ---- */

@@ -23,6 +23,7 @@ struct sink {
 	bool      crc_on;         /* taps: each sees every byte while it is on */
 	uint32_t  crc;
 	struct b3 *hash;          /* NULL: off */
+	struct b3 *group;         /* a second one, over several stretches of the first; NULL: off */
 	tn_dtype  swap;           /* see sink_swap_start; TN_OPAQUE: off */
 	uint64_t  swap_from;      /* where it was started */
 	tn_progress_fn progress;
@@ -55,6 +56,8 @@ void     sink_crc_start(struct sink *s);            /* CRC-32 of everything from
 uint32_t sink_crc_value(const struct sink *s);
 void     sink_hash_start(struct sink *s, struct b3 *h); /* BLAKE3 likewise, in the caller's storage */
 void     sink_hash_stop(struct sink *s);
+void     sink_group_start(struct sink *s, struct b3 *h);
+void     sink_group_stop(struct sink *s);
 
 /* From here to the stop the bytes are whole units of this type, and leave in big-endian order. A hash sees them as they
  * came; not to be used under a running CRC. */

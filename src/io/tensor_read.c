@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "io/blocks.h"
+#include "io/zstd_frames.h"
 #include "model/swap.h"
 
 struct range {
@@ -51,6 +52,10 @@ tn_code tensor_read(const struct reader *r, const struct tensor *t, uint64_t off
 		return read_big_endian(&in, off, buf, n);
 	case ENC_BLOCKS:
 		return blocks_read(r, t, off, buf, n, err);
+	case ENC_ZSTD:
+		return zstd_frames_read(r, t, off, buf, n, err);
+	case ENC_NONE:
+		return err_set(err, TN_E_CORRUPT, t->offset, "tensor '%s' has no bytes in this file that could be read", ESC(t->name));
 	}
 	return err_set(err, TN_E_UNSUPPORTED, t->offset,
 	               "tensor '%s' is stored in an unknown encoding", ESC(t->name));

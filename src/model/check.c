@@ -104,7 +104,7 @@ static tn_code check_overlap(const struct check *c)
 	const struct tensor *last = NULL;
 	for (uint64_t i = 0; i < c->m->n; i++) {
 		const struct tensor *t = &c->m->tensors[i];
-		if (t->stored == 0)
+		if (t->stored == 0 || t->slice == SLICE_ALIAS)
 			continue;
 		if (last != NULL && t->offset < last->offset + last->stored)
 			return err_set(c->err, TN_E_CORRUPT, t->offset, "%s: tensor '%s' overlaps '%s'", c->format, ESC(t->name),
@@ -206,7 +206,7 @@ static void lint_gap(const struct model *m, const char *format, const struct ten
 
 static void lint_alignment(const struct model *m, const char *format, const struct tensor *t, struct tn_report *r)
 {
-	if (t->stored == 0 || (t->offset - m->data_at) % m->data_align == 0)
+	if (t->stored == 0 || t->slice != SLICE_NONE || (t->offset - m->data_at) % m->data_align == 0)
 		return;
 	report_add(r, TN_WARNING, TN_E_CORRUPT, t->offset, t->name, "%s: the data does not start at a multiple of %llu", format,
 	           (unsigned long long)m->data_align);

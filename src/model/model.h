@@ -10,7 +10,16 @@
 enum encoding {
 	ENC_RAW,
 	ENC_BIG_ENDIAN, /* every number turned, see model/swap.h */
-	ENC_BLOCKS      /* see io/blocks.h */
+	ENC_BLOCKS,     /* see io/blocks.h */
+	ENC_ZSTD,       /* see io/zstd_frames.h */
+	ENC_NONE        /* the file names the tensor and has no bytes that could be read; verify says why */
+};
+
+/* Whether a tensor's bytes are its own. */
+enum slice {
+	SLICE_NONE,
+	SLICE_PART, /* one part of a run that several make together: aligned as it comes */
+	SLICE_ALIAS /* other tensors have these bytes as well */
 };
 
 struct tensor {
@@ -25,7 +34,9 @@ struct tensor {
 	uint64_t        offset;     /* of the stored bytes, from the start of their file */
 	uint64_t        stored;
 	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
-	struct tn_meta *extras;     /* a map, or NULL */
+	enum slice      slice;
+	const tn_digest *digest;    /* BLAKE3 of the logical bytes as the file states it; NULL where it does not */
+	struct tn_meta *extras;     /* a map, or NULL; tensors of one file may share it, so it is replaced, not changed */
 	bool            missing;    /* of a file that is allowed to be partial: it reaches past the end */
 };
 

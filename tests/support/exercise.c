@@ -21,23 +21,24 @@ static uint64_t walk(const tn_meta *node, unsigned depth)
 	return sum;
 }
 
-/* The bytes in place and those that are read must be the same. That compressed blocks are wrong
- * is told only by reading them: such a tensor has no bytes. */
-static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t, bool *has_bytes)
+/* The bytes in place and those that are read must be the same. What is stored encoded may be
+ * damaged where its extent is not, which is told only by reading it. */
+static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t, bool *whole)
 {
 	tn_error err;
 	tn_view in_place;
+	uint8_t byte;
+	if (t->stored == 0 && t->nbytes != 0) /* named by the file, but without bytes */
+		return tn_read(file, i, 0, &byte, 1, &err) == TN_E_CORRUPT ? NULL : "a tensor has bytes from nowhere";
 	uint8_t *copy = malloc(t->nbytes != 0 ? (size_t)t->nbytes : 1);
 	if (copy == NULL)
 		return "no memory for a tensor";
 	const char *broken = NULL;
-	tn_code code = tn_read(file, i, 0, copy, (size_t)t->nbytes, &err);
-	bool encoded = t->nbytes != 0 && tn_bytes(file, i, &in_place, NULL) == TN_E_UNSUPPORTED;
-	*has_bytes = code == TN_OK;
-	if (code == TN_E_CORRUPT && encoded)
-		broken = NULL;
-	else if (code != TN_OK)
-		broken = "a tensor inside the file cannot be read";
+	*whole = tn_read(file, i, 0, copy, (size_t)t->nbytes, &err) == TN_OK;
+	if (!*whole)
+		/* what is stored encoded may be damaged where its extent is not */
+		broken = (err.code == TN_E_CORRUPT || err.code == TN_E_UNSUPPORTED) && tn_bytes(file, i, &in_place, NULL) != TN_OK
+			? NULL : "a tensor inside the file cannot be read";
 	else if (tn_bytes(file, i, &in_place, &err) == TN_OK &&
 	         !view_eq(in_place, (tn_view){ copy, (size_t)t->nbytes }))
 		broken = "bytes in place differ from those read";
@@ -100,9 +101,9 @@ static const char *check_tensor(const tn_file *file, size_t i)
 	if (t.extras != NULL)
 		sum += walk(t.extras, 0);
 	(void)sum;
-	bool has_bytes;
-	const char *broken = read_tensor(file, i, &t, &has_bytes);
-	return broken != NULL || !has_bytes ? broken : read_values(file, i, &t);
+	bool whole = false;
+	const char *broken = read_tensor(file, i, &t, &whole);
+	return broken != NULL || !whole ? broken : read_values(file, i, &t);
 }
 
 /* Regions are sorted, and cover the file without a hole. */

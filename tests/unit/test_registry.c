@@ -102,7 +102,6 @@ static const struct other others[] = {
 	{ BYTES("\x08\x07\x12\x07pytorch"), NULL, TN_E_FORMAT, "ONNX" },
 	{ BYTES("\x1c\0\0\0TFL3"), NULL, TN_E_FORMAT, "TensorFlow Lite" },
 	{ BYTES("\x1f\x8b\x08"), NULL, TN_E_FORMAT, "gzip" },
-	{ BYTES("THINv0\0\0"), NULL, TN_E_UNSUPPORTED, "a ThinTensor model: not supported" },
 	{ BYTES("\1\2\3\4\5\6\xf7\x7f"), NULL, TN_E_FORMAT, "starts with 01 02 03 04 05 06 f7 7f" },
 	{ BYTES("\1\2\3"), NULL, TN_E_FORMAT, "starts with 01 02 03;" },
 	{ BYTES("\1\2\3\4\5\6\7\x7f"), "dir.x/m.safetensors", TN_E_FORMAT,
