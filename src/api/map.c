@@ -51,6 +51,8 @@ static size_t fill_holes(const struct model *m, const tn_region *claims, size_t 
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
 		tn_region r = claims[i];
+		if (r.len == 0)
+			r.offset = max_u64(r.offset, at); /* an empty tensor inside another stands behind it */
 		if (r.offset > at)
 			out[k++] = unclaimed(m, at, r.offset, false);
 		uint64_t taken = r.offset < at ? min_u64(at - r.offset, r.len) : 0; /* bytes that others have as well */

@@ -11,7 +11,8 @@ struct convert {
 	const char     *to, *dtype, *quantize;
 	struct opt_list filter, meta;
 	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
-	uint64_t        align;
+	uint64_t        align, slack;
+	int             endian;
 };
 
 #define AT(field) offsetof(struct convert, field)
@@ -35,6 +36,10 @@ static const struct opt options[] = {
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written and lost" },
 	{ "align", 0, OPT_SIZE, AT(align), "N",
 	  "alignment of the data, where the format leaves it free" },
+	{ "slack", 0, OPT_SIZE, AT(slack), "N",
+	  "leave room for later edits of metadata, where the format can" },
+	{ "endian", 0, OPT_CHOICE, AT(endian), "little|big",
+	  "byte order of OUT (GGUF), by default that of IN" },
 	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL,
 	  "write OUT itself, without a temporary file" },
 	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
@@ -168,6 +173,7 @@ static tn_write_options write_options(const struct cli *cli, const struct conver
 		.no_envelope = o->no_envelope,   .keep_unknown = o->keep_unknown,
 		.in_place = o->in_place,         .no_sync = o->no_sync,
 		.exact_path = true,              .align = o->align,
+		.endian = (tn_endian)o->endian,  .slack = o->slack,
 		.max_memory = cli->max_memory,   .work = cli_work(cli),
 	};
 }

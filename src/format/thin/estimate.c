@@ -10,7 +10,7 @@ bool is_global(const struct page *p)
 
 bool stage_page(const struct estimate *e, const struct stage *s, uint64_t k, uint64_t *page)
 {
-	return front_page(&e->front, s->refs[k], page);
+	return thin_page_find(&e->front, s->refs[k], page);
 }
 
 uint64_t stored_bytes(const struct estimate *e, uint64_t page)
@@ -112,7 +112,7 @@ static void count_uses(struct estimate *e)
 static bool open_archive(struct estimate *e)
 {
 	struct estimate_job *job = e->job;
-	if (front_load(&e->front, job->file, job->model, job->mem, job->err) != TN_OK)
+	if (thin_load(&e->front, job->file, job->model, job->mem, job->err) != TN_OK)
 		return false;
 	e->m = &e->front.m;
 	e->record = estimate_room(e, e->m->n_pages, sizeof *e->record);

@@ -4,13 +4,13 @@
 #ifndef FORMAT_THIN_ESTIMATE_H
 #define FORMAT_THIN_ESTIMATE_H
 
-#include "format/thin/front.h"
+#include "format/thin/archive.h"
 
 #define NO_RECORD UINT64_MAX
 
 struct estimate {
 	struct estimate_job   *job;
-	struct front           front;
+	struct thin_front      front;
 	const struct manifest *m;
 	uint64_t              *record;    /* [n_pages] a page's record, or NO_RECORD: slices have none */
 	uint64_t              *uses;      /* [n_pages] how often the tape refers to a page */

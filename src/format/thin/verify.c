@@ -1,7 +1,7 @@
 /* verify.c - everything that is wrong with an archive that opens: the rules of its manifest, its header, its page table
  * against the manifest, the places of the pages, and with deep the checksums of their bytes; then what upstream lets
  * pass and a reader might stumble over. Nothing stops at the first fault. */
-#include "format/thin/front.h"
+#include "format/thin/archive.h"
 #include "io/hash.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 struct checking {
 	struct verify_job *job;
-	struct front       front;
+	struct thin_front  f;
 };
 
 static bool no_memory(struct checking *c)
@@ -36,15 +36,15 @@ static void say(struct checking *c, tn_severity severity, tn_code code, uint64_t
 static const struct page *page_named(const struct checking *c, tn_view id)
 {
 	uint64_t i;
-	return front_page(&c->front, id, &i) ? &c->front.m.pages[i] : NULL;
+	return thin_page_find(&c->f, id, &i) ? &c->f.m.pages[i] : NULL;
 }
 
 /* ---- Header ---- */
 
 static void check_header(struct checking *c)
 {
-	const struct thin_header *h = &c->front.h;
-	uint64_t table_end = c->front.table.off + c->front.table.bytes.len;
+	const struct thin_header *h = &c->f.h;
+	uint64_t table_end = c->f.table.off + c->f.table.bytes.len;
 	if (h->manifest_off != THIN_HEADER)
 		WRONG(c, 16, NO_TENSOR, "the manifest starts at %" PRIu64 ", not at %d", h->manifest_off, THIN_HEADER);
 	if (h->manifest_off + h->manifest_len != h->table_off)
@@ -70,15 +70,15 @@ static bool same_digest(const tn_digest *digest, tn_view text)
 
 static uint64_t place_of(const struct checking *c, uint64_t record)
 {
-	return c->front.table.off + (uint64_t)(c->front.table.at[record] - c->front.table.bytes.ptr);
+	return c->f.table.off + (uint64_t)(c->f.table.at[record] - c->f.table.bytes.ptr);
 }
 
 static void check_record(struct checking *c, uint64_t i)
 {
-	struct thin_record r = thin_record_at(&c->front.table, i);
+	struct thin_record r = thin_record_at(&c->f.table, i);
 	const struct page *p = page_named(c, r.id);
 	uint64_t at = place_of(c, i), first;
-	if (thin_record_find(&c->front.table, r.id, &first) && first != i)
+	if (thin_record_find(&c->f.table, r.id, &first) && first != i)
 		WRONG(c, at, r.id, "two records are for page '%s'", ESC(r.id));
 	if (p == NULL)
 		WRONG(c, at, r.id, "a record is for '%s', which is no page of the manifest", ESC(r.id));
@@ -97,11 +97,11 @@ static void check_record(struct checking *c, uint64_t i)
 static void check_table(struct checking *c)
 {
 	uint64_t i;
-	for (i = 0; i < c->front.table.n; i++)
+	for (i = 0; i < c->f.table.n; i++)
 		check_record(c, i);
-	for (uint64_t k = 0; k < c->front.m.n_pages; k++) {
-		const struct page *p = &c->front.m.pages[k];
-		if (p->fused_to.ptr == NULL && !thin_record_find(&c->front.table, p->id, &i))
+	for (uint64_t k = 0; k < c->f.m.n_pages; k++) {
+		const struct page *p = &c->f.m.pages[k];
+		if (p->fused_to.ptr == NULL && !thin_record_find(&c->f.table, p->id, &i))
 			WRONG(c, TN_NO_OFFSET, p->id, "page '%s' has no record in the page table", ESC(p->id));
 	}
 }
@@ -123,12 +123,12 @@ static int by_offset(const void *a, const void *b)
 /* Adds the extent to the list unless it overflows. */
 static bool check_place(struct checking *c, uint64_t i, struct extent *out)
 {
-	struct thin_record r = thin_record_at(&c->front.table, i);
+	struct thin_record r = thin_record_at(&c->f.table, i);
 	uint64_t at = place_of(c, i), end;
 	if (r.stored == 0)
 		WRONG(c, at, r.id, "it has no bytes");
-	if (r.offset < c->front.h.data_off)
-		WRONG(c, at, r.id, "its bytes start at %" PRIu64 ", before the data at %" PRIu64, r.offset, c->front.h.data_off);
+	if (r.offset < c->f.h.data_off)
+		WRONG(c, at, r.id, "its bytes start at %" PRIu64 ", before the data at %" PRIu64, r.offset, c->f.h.data_off);
 	if (!add_u64(r.offset, r.stored, &end)) {
 		WRONG(c, at, r.id, "its place overflows 64 bits");
 		return false;
@@ -141,18 +141,18 @@ static bool check_place(struct checking *c, uint64_t i, struct extent *out)
 
 static bool check_places(struct checking *c)
 {
-	struct extent *list = arena_raw(c->job->mem, c->front.table.n, sizeof *list);
+	struct extent *list = arena_raw(c->job->mem, c->f.table.n, sizeof *list);
 	uint64_t n = 0;
 	if (list == NULL)
 		return no_memory(c);
-	for (uint64_t i = 0; i < c->front.table.n; i++)
+	for (uint64_t i = 0; i < c->f.table.n; i++)
 		n += check_place(c, i, &list[n]);
 	if (n != 0)
 		qsort(list, (size_t)n, sizeof *list, by_offset);
 	for (uint64_t i = 1; i < n; i++)
 		if (list[i - 1].end > list[i].offset)
-			WRONG(c, list[i].offset, thin_record_at(&c->front.table, list[i].record).id, "its bytes overlap those of '%s'",
-			      ESC(thin_record_at(&c->front.table, list[i - 1].record).id));
+			WRONG(c, list[i].offset, thin_record_at(&c->f.table, list[i].record).id, "its bytes overlap those of '%s'",
+			      ESC(thin_record_at(&c->f.table, list[i - 1].record).id));
 	return true;
 }
 
@@ -199,18 +199,18 @@ static bool inside(const struct checking *c, const struct thin_record *r)
 static uint64_t list_ranges(struct checking *c, struct range *list)
 {
 	uint64_t n = 0, i;
-	for (i = 0; i < c->front.table.n; i++) {
-		struct thin_record r = thin_record_at(&c->front.table, i);
+	for (i = 0; i < c->f.table.n; i++) {
+		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (inside(c, &r))
 			list[n++] = (struct range){
 				.tensor = { .name = r.id, .offset = r.offset, .stored = r.stored, .nbytes = r.stored }, .id = r.id, .want = r.digest,
 			};
 	}
-	for (uint64_t k = 0; k < c->front.m.n_pages; k++) {
-		const struct page *p = &c->front.m.pages[k];
-		if (p->fused_to.ptr == NULL || !thin_record_find(&c->front.table, p->fused_to, &i))
+	for (uint64_t k = 0; k < c->f.m.n_pages; k++) {
+		const struct page *p = &c->f.m.pages[k];
+		if (p->fused_to.ptr == NULL || !thin_record_find(&c->f.table, p->fused_to, &i))
 			continue;
-		struct thin_record r = thin_record_at(&c->front.table, i);
+		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (!inside(c, &r))
 			WRONG(c, r.offset, p->id, "the page that it is a slice of cannot be read");
 		else if (!span_fits(p->fused_offset, p->size, r.stored))
@@ -234,7 +234,7 @@ static void check_digest(struct checking *c, const struct range *r, const struct
 
 static bool check_bytes(struct checking *c)
 {
-	uint64_t most = c->front.table.n + c->front.m.n_pages;
+	uint64_t most = c->f.table.n + c->f.m.n_pages;
 	struct range *list = ARENA_NEW(c->job->mem, most, struct range);
 	struct hash_item *items = ARENA_NEW(c->job->mem, most, struct hash_item);
 	if (list == NULL || items == NULL)
@@ -252,9 +252,9 @@ static bool check_bytes(struct checking *c)
 tn_code thin_verify(struct verify_job *job)
 {
 	struct checking c = { .job = job };
-	if (front_load(&c.front, job->file, job->model, job->mem, job->err) != TN_OK)
+	if (thin_load(&c.f, job->file, job->model, job->mem, job->err) != TN_OK)
 		return job->err->code;
-	if (!manifest_judge(&c.front.m, job->mem, job->report)) {
+	if (!manifest_judge(&c.f.m, job->mem, job->report)) {
 		no_memory(&c);
 		return job->err->code;
 	}
@@ -262,7 +262,7 @@ tn_code thin_verify(struct verify_job *job)
 	check_table(&c);
 	if (!check_places(&c) || (job->deep && !check_bytes(&c)))
 		return job->err->code;
-	for (uint64_t i = 0; i < c.front.m.n_pages; i++)
-		look_at_page(&c, &c.front.m.pages[i]);
+	for (uint64_t i = 0; i < c.f.m.n_pages; i++)
+		look_at_page(&c, &c.f.m.pages[i]);
 	return TN_OK;
 }
