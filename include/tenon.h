@@ -436,7 +436,9 @@ TN_API void             tn_estimate_free(tn_estimate *estimate);
  * tensor, its page. What is dropped to make room is the page whose next use is farthest off, the tape being played
  * round and round. A tn_pages belongs to one thread at a time; any number of them may share a tn_file. */
 typedef struct tn_pages_options {
-	uint64_t budget; /* bytes for pages, each rounded up to a multiple of 64 [256 MiB]; the list of steps comes on top */
+	/* Bytes for pages [256 MiB]; each is rounded up to a multiple of 64 and takes 128 more. It is never passed. The
+	 * list of steps comes on top. */
+	uint64_t budget;
 } tn_pages_options;
 
 typedef struct tn_step {
