@@ -44,6 +44,7 @@ struct tn_pages {
 	struct held    *held;     /* [tensors] */
 	size_t         *resident; /* tensors in memory, in no order */
 	size_t          n_resident;
+	tn_buffer       spare;    /* of the page that was dropped last, for the next one: its memory is mapped already */
 	tn_pages_counts counts;
 };
 
@@ -139,7 +140,8 @@ static void drop(struct tn_pages *p, size_t tensor)
 {
 	struct held *h = &p->held[tensor];
 	size_t last = p->resident[--p->n_resident];
-	tn_buffer_fini(&h->bytes);
+	tn_buffer_fini(&p->spare);
+	p->spare = h->bytes;
 	p->counts.held -= cost_of(p->file->model.tensors[tensor].nbytes);
 	p->resident[h->place] = last;
 	p->held[last].place = h->place;
@@ -209,7 +211,10 @@ static tn_code fill(struct tn_pages *p, struct held *h, const struct tensor *t, 
 	size_t len;
 	if (!size_from_u64(t->nbytes, &len))
 		return err_set(err, TN_E_LIMIT, t->offset, "page '%s' is larger than the address space", ESC(t->name));
-	tn_buffer_init(&h->bytes, PAGE_ALIGN);
+	if (cost_of(p->spare.cap) != cost_of(len)) /* else the budget has no room for it beside the new one */
+		tn_buffer_fini(&p->spare);
+	h->bytes = p->spare;
+	tn_buffer_init(&p->spare, PAGE_ALIGN);
 	if (tn_buffer_resize(&h->bytes, len, err) != TN_OK)
 		return err->code;
 	p->counts.bytes_read += len;
@@ -292,8 +297,10 @@ void tn_pages_release(tn_pages *p, size_t step)
 	const struct tensor *t = &p->file->model.tensors[tensor];
 	if (p->held[tensor].users != 0)
 		return;
-	if (p->held[tensor].place != ABSENT)
+	if (p->held[tensor].place != ABSENT) {
 		drop(p, tensor);
+		tn_buffer_fini(&p->spare);
+	}
 	if (file_of(p, t) != NULL)
 		sys_file_evict(file_of(p, t), t->offset, t->stored);
 }
@@ -317,6 +324,7 @@ tn_code tn_pages_open(tn_pages **out, const tn_file *f, const tn_pages_options *
 	memset(p, 0, sizeof *p);
 	arena_init(&p->mem, f->mem.budget);
 	p->file = f;
+	tn_buffer_init(&p->spare, PAGE_ALIGN);
 	p->budget = limit_or(options != NULL ? options->budget : 0, DEFAULT_BUDGET);
 	if (read_tape(p, err) != TN_OK) {
 		tn_pages_close(p);
@@ -333,6 +341,7 @@ void tn_pages_close(tn_pages *p)
 		return;
 	while (p->n_resident != 0)
 		drop(p, p->resident[0]);
+	tn_buffer_fini(&p->spare);
 	arena_fini(&p->mem);
 	mem_free(p);
 }
