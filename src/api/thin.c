@@ -42,6 +42,15 @@ static tn_code sources_init(struct writing *w, uint64_t n)
 	return w->sources != NULL && w->names != NULL ? TN_OK : arena_err(&w->mem, w->err, "thin: pages");
 }
 
+/* The first of n faults. */
+static void fail_with(tn_error *err, const tn_finding *f, size_t n)
+{
+	if (n == 1)
+		err_set(err, f->code, f->offset, "%s", f->text);
+	else
+		err_set(err, f->code, f->offset, "%s (and %zu more fault%s)", f->text, n - 1, n == 2 ? "" : "s");
+}
+
 /* What upstream's validator refuses is not written. */
 static tn_code judge(struct writing *w, const struct manifest *m)
 {
@@ -51,14 +60,9 @@ static tn_code judge(struct writing *w, const struct manifest *m)
 	size_t wrong = said.of[TN_ERROR];
 	if (!ok || said.failed)
 		arena_err(&w->mem, w->err, "thin: manifest");
-	for (size_t i = 0; i < said.n && w->err->code == TN_OK; i++) {
-		if (said.list[i].severity != TN_ERROR)
-			continue;
-		if (wrong == 1)
-			err_set(w->err, TN_E_CORRUPT, TN_NO_OFFSET, "%s", said.list[i].text);
-		else
-			err_set(w->err, TN_E_CORRUPT, TN_NO_OFFSET, "%s (and %zu more faults)", said.list[i].text, wrong - 1);
-	}
+	for (size_t i = 0; i < said.n && w->err->code == TN_OK; i++)
+		if (said.list[i].severity == TN_ERROR)
+			fail_with(w->err, &said.list[i], wrong);
 	report_fini(&said);
 	return w->err->code;
 }
@@ -112,8 +116,10 @@ static tn_code load_manifest(struct packing *p, const char *path)
 	tn_error *err = p->w.err;
 	struct sys_file f;
 	const struct manifest_options opt = { .origin = 0 };
-	if (sys_file_open(&f, path, TN_IO_PREAD, err) != TN_OK)
+	if (sys_file_open(&f, path, TN_IO_PREAD, err) != TN_OK) {
+		err_prefix(err, "%s", ESC(tn_text(path)));
 		return err->code;
+	}
 	uint8_t *bytes = arena_raw(&p->w.mem, f.size, 1);
 	if (bytes == NULL)
 		arena_err(&p->w.mem, err, "thin: manifest");
@@ -263,8 +269,7 @@ static tn_code must_verify(const tn_file *f, const tn_work *work, tn_error *err)
 		return err->code;
 	for (size_t i = 0; i < report->n && err->code == TN_OK; i++)
 		if (report->list[i].severity == TN_ERROR)
-			err_set(err, report->list[i].code, report->list[i].offset, "%s (%zu faults in all)", report->list[i].text,
-			        report->of[TN_ERROR]);
+			fail_with(err, &report->list[i], report->of[TN_ERROR]);
 	tn_report_free(report);
 	return err->code;
 }

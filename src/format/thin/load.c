@@ -15,9 +15,8 @@ static uint64_t front_end(const struct model *m)
 	return end;
 }
 
-static tn_code load_head(const struct reader *file, const struct model *m, struct arena *mem, tn_view *out, tn_error *err)
+static tn_code load_head(const struct reader *file, uint64_t n, struct arena *mem, tn_view *out, tn_error *err)
 {
-	uint64_t n = front_end(m);
 	if (file->map.ptr != NULL) {
 		*out = file->map;
 		return TN_OK;
@@ -29,6 +28,20 @@ static tn_code load_head(const struct reader *file, const struct model *m, struc
 	return reader_read(file, 0, bytes, out->len, err);
 }
 
+/* The header may promise a longer table than there is: what it wants is read then, as when the file was opened. */
+static tn_code load_front(struct thin_front *f, struct parse_job *parse, const struct reader *file, uint64_t n)
+{
+	while (load_head(file, n, parse->mem, &parse->file, parse->err) == TN_OK) {
+		if (thin_read_header(parse, &f->h) && thin_read_table(parse, &f->h, &f->table))
+			return TN_OK;
+		if (parse->err->code != TN_E_TRUNCATED || parse->need <= n)
+			break;
+		n = parse->need;
+		err_clear(parse->err);
+	}
+	return parse->err->code;
+}
+
 static tn_view page_id_at(const void *pages, uint64_t i) { return ((const struct page *)pages)[i].id; }
 
 tn_code thin_load(struct thin_front *f, const struct reader *file, const struct model *m, struct arena *mem,
@@ -37,8 +50,7 @@ tn_code thin_load(struct thin_front *f, const struct reader *file, const struct 
 	struct parse_job parse = { .size = file->size, .mem = mem, .err = err };
 	uint64_t other;
 	*f = (struct thin_front){ 0 };
-	if (load_head(file, m, mem, &parse.file, err) != TN_OK || !thin_read_header(&parse, &f->h) ||
-	    !thin_read_table(&parse, &f->h, &f->table))
+	if (load_front(f, &parse, file, front_end(m)) != TN_OK)
 		return err->code;
 	const struct manifest_options opt = { .origin = f->h.manifest_off };
 	tn_view text = { parse.file.ptr + f->h.manifest_off, (size_t)f->h.manifest_len };

@@ -200,7 +200,7 @@ static const char *tensor_fault(const struct tensor *t)
 	if (t->name.len > THIN_ID_MAX)
 		return "its name has more than 4096 bytes";
 	if (id_fault(t->name) != NULL)
-		return id_fault(t->name);
+		return "its name is blank, or holds white space or a slash";
 	return t->nbytes == 0 ? "it is empty" : NULL;
 }
 
