@@ -51,9 +51,24 @@ void tn_writer_free(tn_writer *w)
 const tn_report *tn_writer_report(const tn_writer *w) { return &w->report; }
 tn_meta *tn_writer_metadata(tn_writer *w) { return w->model.metadata; }
 
+/* Those of an open file belong to it, and to several of its tensors perhaps: a copy is what may be changed. */
+static bool own_extras(tn_writer *w, size_t i)
+{
+	struct tensor *t = &w->tensors[i];
+	if (w->origin == NULL || i >= w->origin->model.n || t->extras == NULL ||
+	    t->extras != w->origin->model.tensors[i].extras)
+		return true;
+	struct tn_meta *copy = meta_clone(&w->mem, t->extras, false);
+	if (copy == NULL)
+		return false;
+	writer_set_depth(copy, 0);
+	t->extras = copy;
+	return true;
+}
+
 tn_meta *tn_writer_extras(tn_writer *w, size_t i)
 {
-	return i < w->model.n ? tensor_extras(&w->mem, &w->tensors[i]) : NULL;
+	return i < w->model.n && own_extras(w, i) ? tensor_extras(&w->mem, &w->tensors[i]) : NULL;
 }
 
 /* ---- Adding ---- */
