@@ -70,7 +70,8 @@ static size_t count_steps(const tn_file *f, const tn_meta *tape)
 
 static void add_step(struct tn_pages *p, tn_view stage, tn_view op, size_t tensor)
 {
-	p->steps[p->n++] = (tn_step){ .stage = stage, .op = op, .tensor = tensor, .nbytes = p->file->model.tensors[tensor].nbytes };
+	uint64_t nbytes = p->file->model.tensors[tensor].nbytes;
+	p->steps[p->n++] = (tn_step){ .stage = stage, .op = op, .tensor = tensor, .nbytes = nbytes };
 }
 
 static tn_code add_stage(struct tn_pages *p, const tn_meta *stage, tn_error *err)
@@ -187,7 +188,8 @@ static tn_code make_room(struct tn_pages *p, size_t step, uint64_t cost, tn_erro
 
 static tn_code distrust(const struct tensor *t, tn_error *err)
 {
-	return err_set(err, TN_E_CHECKSUM, t->offset, "page '%s' does not have the checksum that the file states", ESC(t->name));
+	return err_set(err, TN_E_CHECKSUM, t->offset, "page '%s' does not have the checksum that the file states",
+	               ESC(t->name));
 }
 
 /* Once for each page: its bytes cannot change while the file is open. */

@@ -1,4 +1,5 @@
-/* cmd_simulate.c - tenon simulate: what is read while a model's execution tape is played; reckoned, or with --run done. */
+/* cmd_simulate.c - tenon simulate: what is read while a model's execution tape is played; reckoned, or with --run
+ * done. */
 #include "cli/fail.h"
 #include "cli/input.h"
 #include "cli/out.h"
@@ -92,7 +93,9 @@ static size_t sort_stages(const tn_meta *loads, struct stage *out)
 	tn_meta_iter it = tn_meta_items(loads);
 	for (const tn_meta *s; (s = tn_meta_next(&it)) != NULL; place++)
 		if (tape_uint(s, "streamed_bytes") > 0)
-			out[n++] = (struct stage){ tape_view(s, "stage"), tape_uint(s, "streamed_bytes"), tape_uint(s, "streamed_refs"), place };
+			out[n++] = (struct stage){
+				tape_view(s, "stage"), tape_uint(s, "streamed_bytes"), tape_uint(s, "streamed_refs"), place,
+			};
 	qsort(out, n, sizeof *out, by_bytes);
 	return n;
 }

@@ -1,5 +1,5 @@
-/* play.c - playing a file's execution tape for real: every byte of each page that it uses is read, in its order, once for
- * each token. Three ways are compared, and before each the file leaves the system's cache, as far as the system lets go. */
+/* play.c - playing a file's execution tape for real: every byte of each page that it uses is read, in its order, once
+ * for each token. Three ways are compared, and before each the file leaves the system's cache, as far as it lets go. */
 #define _DEFAULT_SOURCE 1 /* struct rusage has its counters */
 #include "cli/play.h"
 #include "cli/fail.h"

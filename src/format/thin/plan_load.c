@@ -1,8 +1,8 @@
-/* plan_load.c - what is read from an archive while its tape is played: once for what is resident, for each token for the
- * rest, in which order and in how many requests.
+/* plan_load.c - what is read from an archive while its tape is played: once for what is resident, for each token for
+ * the rest, in which order and in how many requests.
  *
- * Records stand for places in the file: two in a row are read in one go. A slice has no record, so it counts as no bytes
- * and takes no part in the order, as upstream has it. */
+ * Records stand for places in the file: two in a row are read in one go. A slice has no record, so it counts as no
+ * bytes and takes no part in the order, as upstream has it. */
 #include "format/thin/estimate.h"
 
 #include <stdlib.h>

@@ -31,7 +31,9 @@ static const struct codec {
 
 static bool read_options(struct estimate *e, const tn_plan_options *opt, struct memory *m)
 {
-	static const char *const residencies[] = { "all", "stream", "offload-last-n", "offload-first-n", "offload-middle-out" };
+	static const char *const residencies[] = {
+		"all", "stream", "offload-last-n", "offload-first-n", "offload-middle-out",
+	};
 	size_t c = 0, r = 0;
 	while (c < sizeof codecs / sizeof *codecs && strcmp(codecs[c].name, opt->kv_dtype) != 0)
 		c++;

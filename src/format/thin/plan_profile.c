@@ -1,4 +1,5 @@
-/* plan_profile.c - six ways to run an archive on a device, the one to take, and which pages to keep, stream or offload. */
+/* plan_profile.c - six ways to run an archive on a device, the one to take, and which pages to keep, stream or
+ * offload. */
 #include "format/thin/estimate.h"
 
 #include <inttypes.h>
