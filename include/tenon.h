@@ -449,7 +449,7 @@ typedef struct tn_step {
 
 typedef struct tn_pages_counts {
 	uint64_t hits, faults;   /* uses that found their page in memory; that had to read it */
-	uint64_t bytes_read, verified; /* bytes read; pages held to their digest */
+	uint64_t bytes_read, verified; /* bytes of the file that were read; pages held to their digest */
 	uint64_t held, peak;     /* bytes of the budget in use now, and at most so far */
 } tn_pages_counts;
 

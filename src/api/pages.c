@@ -219,7 +219,7 @@ static tn_code fill(struct tn_pages *p, struct held *h, const struct tensor *t, 
 	tn_buffer_init(&p->spare, PAGE_ALIGN);
 	if (tn_buffer_resize(&h->bytes, len, err) != TN_OK)
 		return err->code;
-	p->counts.bytes_read += len;
+	p->counts.bytes_read += t->stored;
 	if (tensor_read(reader_of(p->file, t), t, 0, h->bytes.ptr, len, err) != TN_OK)
 		return err->code;
 	return judge(p, h, t, err);
