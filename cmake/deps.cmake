@@ -45,10 +45,12 @@ endfunction()
 
 tenon_find(CBOR    libcbor    cbor.h       cbor)
 tenon_find(DEFLATE libdeflate libdeflate.h deflate)
+tenon_find(NETTLE  nettle     nettle/sha2.h nettle)
 tenon_find(YYJSON  yyjson     yyjson.h     yyjson)
 tenon_find(ZSTD    libzstd    zstd.h       zstd)
 tenon_link_installed(${CBOR_LIBRARY})
 tenon_link_installed(${DEFLATE_LIBRARY})
+tenon_link_installed(${NETTLE_LIBRARY})
 tenon_link_installed(${ZSTD_LIBRARY})
 
 string(FIND "${YYJSON_LIBRARY}" "${tenon_deps_root}/" at)

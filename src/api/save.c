@@ -104,23 +104,28 @@ static tn_code find_inputs(const struct plan_out *o, struct inputs *in)
 	return TN_OK;
 }
 
-tn_code plan_to_path(const struct plan_out *o, const char *path)
+static tn_code plan_write(const struct plan_out *o, const char *path, uint64_t room, struct sys_out *out)
 {
 	const tn_write_options *opt = o->options;
 	struct inputs in = { NULL, 0 };
-	struct sys_out out;
 	struct sink sink;
 	if (find_inputs(o, &in) != TN_OK ||
-	    sys_out_open(&out, path, opt->in_place, !opt->no_sync, o->plan->size, in.files, in.n, o->err) != TN_OK)
+	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, o->err) != TN_OK)
 		return o->err->code;
-	if (sink_init(&sink, &out, o->err) == TN_OK) {
+	if (sink_init(&sink, out, o->err) == TN_OK) {
 		stream(o, &sink);
 		sink_fini(&sink);
 	}
-	if (o->err->code == TN_OK)
-		return sys_out_commit(&out, o->err);
-	sys_out_abandon(&out);
+	if (o->err->code != TN_OK)
+		sys_out_abandon(out);
 	return o->err->code;
+}
+
+tn_code plan_to_path(const struct plan_out *o, const char *path)
+{
+	struct sys_out out;
+	tn_code code = plan_write(o, path, o->plan->size, &out);
+	return code == TN_OK ? sys_out_commit(&out, o->err) : code;
 }
 
 static tn_code seal(void *ctx, struct sink *out)
@@ -135,6 +140,12 @@ static struct plan_out plan_of(struct save *s)
 		.plan = &s->plan, .sources = s->sources, .n_sources = s->model->n, .tensors = s->model->tensors,
 		.options = s->options, .seal = s->format->seal != NULL ? seal : NULL, .ctx = s, .mem = &s->mem, .err = s->err,
 	};
+}
+
+tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
+{
+	struct plan_out plan = plan_of(s);
+	return plan_write(&plan, path, room, out);
 }
 
 tn_code save_to_path(struct save *s, const char *path)
