@@ -425,6 +425,84 @@ TN_API size_t    tn_map_count(const tn_map *map);
 TN_API tn_region tn_map_at(const tn_map *map, size_t i);
 TN_API void      tn_map_free(tn_map *map);
 
+/* ---- Execution tapes ---------------------------------------------------------------------- */
+
+/* What a device holds and moves when it runs a model along its execution tape. Estimates, made from the
+ * index alone: no tensor is touched. Only formats with an execution tape have them (thin). */
+typedef enum tn_estimate_kind {
+	TN_ESTIMATE_PLAN,    /* what is resident, and whether it fits */
+	TN_ESTIMATE_LOAD,    /* what is read for each token, in what order */
+	TN_ESTIMATE_PROFILE, /* six ways to run on a device, and which of them to take */
+	TN_ESTIMATE_STATS    /* pages by size, layer, role, kind, dtype and layout; how the tape uses them */
+} tn_estimate_kind;
+
+typedef struct tn_plan_options {
+	const char *backend;        /* whose layouts are resident beside "generic"; NULL: every layout */
+	uint64_t    vram;           /* bytes of the device */
+	uint64_t    ctx;            /* tokens [4096] */
+	uint64_t    batch;          /* [1] */
+	const char *kv_dtype;       /* fp16 bf16 fp8 q8 q6 q5 q4 q3 q2 [q4] */
+	const char *residency;      /* all stream offload-last-n offload-first-n offload-middle-out [all] */
+	uint64_t    offload_layers; /* the n of the latter three */
+	double      gpu_fraction;   /* of vram that may be used, over 0 to 1; below 0.05 counts as 0.05 [1] */
+	uint64_t    prefetch_pages; /* LOAD: pages a request [4] */
+} tn_plan_options;
+
+typedef struct tn_estimate tn_estimate;
+/* PLAN, LOAD and PROFILE take options; PROFILE passes over kv_dtype, residency, offload_layers and gpu_fraction.
+ * UNSUPPORTED where the file's format has no execution tape, USAGE for a word or number that cannot be meant.
+ * *out is NULL on failure. */
+TN_API TN_CHECK tn_code tn_estimate_new(tn_estimate **out, const tn_file *file, tn_estimate_kind kind,
+                                        const tn_plan_options *options, tn_error *err);
+/* A map; docs/cli.md lists its keys. Lives as long as the estimate. */
+TN_API const tn_meta   *tn_estimate_values(const tn_estimate *estimate);
+TN_API void             tn_estimate_free(tn_estimate *estimate);
+
+/* A file's tensors in the order in which its execution tape uses them, within a fixed budget of memory.
+ *
+ * The tape is that of tn_native()["thin"], which an envelope keeps through other formats; a file without one is
+ * a tape of one stage, "model", that uses each tensor once in the order of tn_tensor_at. A step is one use of one
+ * tensor, its page. What is dropped to make room is the page whose next use is farthest off, the tape being played
+ * round and round. A tn_pages belongs to one thread at a time; any number of them may share a tn_file. */
+typedef struct tn_pages_options {
+	/* Bytes for pages [256 MiB]; each is rounded up to a multiple of 64 and takes 128 more. It is never passed. The
+	 * list of steps comes on top. */
+	uint64_t budget;
+} tn_pages_options;
+
+typedef struct tn_step {
+	tn_view  stage, op; /* op: what the stage does, empty where it does not say */
+	size_t   tensor;    /* index in the file */
+	uint64_t nbytes;
+} tn_step;
+
+typedef struct tn_pages_counts {
+	uint64_t hits, faults;   /* uses that found their page in memory; that had to read it */
+	uint64_t bytes_read, verified; /* bytes of the file that were read; pages held to their digest */
+	uint64_t held, peak;     /* bytes of the budget in use now, and at most so far */
+} tn_pages_counts;
+
+typedef struct tn_pages tn_pages;
+/* The file must stay open. UNSUPPORTED when the tape uses what is no tensor of the file. *out is NULL on failure. */
+TN_API TN_CHECK tn_code tn_pages_open(tn_pages **out, const tn_file *file, const tn_pages_options *options,
+                                      tn_error *err);
+TN_API void            tn_pages_close(tn_pages *pages);
+TN_API size_t          tn_pages_count(const tn_pages *pages); /* steps */
+TN_API tn_step         tn_pages_at(const tn_pages *pages, size_t step); /* out of range: an empty one */
+/* The bytes of a step's page, as the file has them (little-endian), at an address that 64 divides. They stay until
+ * the step is ended. Where the file states their BLAKE3, a page is held to it when it is first read: CHECKSUM then,
+ * and at every later use, without another look. LIMIT when the pages in use leave no room for it. Steps may be used
+ * in any order. */
+TN_API TN_CHECK tn_code tn_pages_use(tn_pages *pages, size_t step, tn_view *out, tn_error *err);
+/* Ends a use: the page stays until its room is needed. Without a use before, nothing happens. */
+TN_API void            tn_pages_end(tn_pages *pages, size_t step);
+/* Tells the system that the pages of the n steps from step on will be read soon, as far as they are not in memory and
+ * together fit the budget; wraps round at the end of the tape. Returns at once. */
+TN_API void            tn_pages_prefetch(tn_pages *pages, size_t step, size_t n);
+/* Drops the page from memory unless it is in use, and from the system's cache of the file. */
+TN_API void            tn_pages_release(tn_pages *pages, size_t step);
+TN_API tn_pages_counts tn_pages_counted(const tn_pages *pages);
+
 /* ---- Writing ----------------------------------------------------------------------------- */
 
 /* The byte order of a new file, for formats that come in both (GGUF). */

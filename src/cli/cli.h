@@ -40,7 +40,8 @@ struct command {
 };
 
 extern const struct command cmd_ls, cmd_info, cmd_get, cmd_convert, cmd_split, cmd_merge, cmd_verify,
-	cmd_hash, cmd_map, cmd_formats, cmd_meta, cmd_stamp, cmd_pack, cmd_unpack, cmd_repack, cmd_sample;
+	cmd_hash, cmd_map, cmd_formats, cmd_meta, cmd_stamp, cmd_pack, cmd_unpack, cmd_repack, cmd_plan,
+	cmd_simulate, cmd_profile, cmd_sample;
 
 /* The work options of the library as the command line gave them; progress draws a bar on a
  * terminal. */

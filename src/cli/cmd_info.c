@@ -3,7 +3,18 @@
 #include "cli/input.h"
 #include "cli/meta.h"
 #include "cli/out.h"
+#include "cli/stats.h"
 #include <stdlib.h>
+
+struct info {
+	bool stats;
+};
+
+static const struct opt options[] = {
+	{ "stats", 0, OPT_FLAG, offsetof(struct info, stats), NULL,
+	  "pages by size, role, dtype and layout, and how the execution tape uses them" },
+	OPT_END
+};
 
 struct use {
 	uint64_t count, bytes;
@@ -160,32 +171,40 @@ static void print_json(const char *path, const tn_file *file, const struct use u
 	js_end(&j);
 }
 
-static enum status run(const struct cli *cli, const void *own)
+static void print_all(const struct cli *cli, const tn_file *file)
 {
 	const char *path = cli->args[0];
 	struct use uses[TN_DTYPES] = { 0 };
+	uint64_t data = count_dtypes(file, uses);
+	if (cli->json) {
+		print_json(path, file, uses, data);
+		return;
+	}
+	print_facts(path, file, data);
+	print_dtypes(uses);
+	print_map("metadata", tn_metadata(file), cli->verbose);
+	print_map("native", tn_native(file), cli->verbose);
+	findings_print(path, tn_warnings(file), findings_least(cli));
+}
+
+static enum status run(const struct cli *cli, const void *own)
+{
+	const struct info *o = own;
 	struct input in;
-	(void)own;
-	enum status status = input_open(&in, cli, path);
+	enum status status = input_open(&in, cli, cli->args[0]);
 	if (status != STATUS_YES)
 		return status;
-	uint64_t data = count_dtypes(in.file, uses);
-	if (cli->json) {
-		print_json(path, in.file, uses, data);
-	} else {
-		print_facts(path, in.file, data);
-		print_dtypes(uses);
-		print_map("metadata", tn_metadata(in.file), cli->verbose);
-		print_map("native", tn_native(in.file), cli->verbose);
-		findings_print(path, tn_warnings(in.file), findings_least(cli));
-	}
+	if (o->stats)
+		status = stats(cli, in.file);
+	else
+		print_all(cli, in.file);
 	input_close(&in);
-	return STATUS_YES;
+	return status;
 }
 
 const struct command cmd_info = {
 	.name = "info", .args = "FILE",
 	.summary = "Tell what a file is: format, metadata, dtypes, sizes",
-	.details = "Long values are shortened; -v shows them whole.\n",
-	.options = NULL, .least = 1, .most = 1, .run = run,
+	.details = "Long values are shortened; -v shows them whole. --stats is for ThinTensor archives.\n",
+	.options = options, .size = sizeof(struct info), .least = 1, .most = 1, .run = run,
 };

@@ -4,6 +4,7 @@
 #include "cli/fail.h"
 #include "cli/out.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,47 @@ bool opt_size(const char *text, uint64_t *out)
 	return binary || step == 1000;
 }
 
+/* How many times 1024 a unit stands for; false when it is none. */
+static bool parse_unit(const char *text, unsigned *power)
+{
+	static const char letters[] = "bkmgt";
+	char unit[4] = "";
+	size_t n = strlen(text);
+	if (n > 3)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		unit[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+	const char *letter = n > 0 ? strchr(letters, unit[0]) : letters;
+	if (letter == NULL)
+		return false;
+	*power = (unsigned)(letter - letters);
+	return n < 2 || (*power > 0 && (strcmp(unit + 1, "b") == 0 || strcmp(unit + 1, "ib") == 0));
+}
+
+bool opt_memory(const char *text, uint64_t *out)
+{
+	char number[64];
+	char *end;
+	unsigned power;
+	size_t n = strspn(text, "0123456789.");
+	if (n == 0 || n >= sizeof number)
+		return false;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	double v = strtod(number, &end);
+	text += n;
+	text += strspn(text, " ");
+	if (*end != '\0' || !parse_unit(text, &power))
+		return false;
+	while (power-- > 0)
+		v *= 1024;
+	v = floor(v + 0.5);
+	if (v > 18446744073709551616.0)
+		return false;
+	*out = v < 18446744073709551616.0 ? (uint64_t)v : UINT64_MAX;
+	return true;
+}
+
 /* 1 for the first of the words between bars, 0 when it is none of them. */
 static int parse_choice(const char *words, const char *text)
 {
@@ -96,8 +138,8 @@ static void list_add(struct opt_list *list, const char *text)
 
 static const char *wanted(const struct opt *o)
 {
-	return o->type == OPT_COUNT ? "a number" : o->type == OPT_SIZE
-		? "a size like 64K or 5GB" : o->arg;
+	return o->type == OPT_COUNT ? "a number" : o->type == OPT_SIZE ? "a size like 64K or 5GB"
+		: o->type == OPT_MEMORY ? "a size like 64.5M or 8GB" : o->arg;
 }
 
 static bool store(struct cli *cli, const struct opt *o, void *into, const char *value)
@@ -109,6 +151,7 @@ static bool store(struct cli *cli, const struct opt *o, void *into, const char *
 	case OPT_TEXT:   *(const char **)at = value; break;
 	case OPT_COUNT:  good = parse_count(value, at); break;
 	case OPT_SIZE:   good = opt_size(value, at); break;
+	case OPT_MEMORY: good = opt_memory(value, at); break;
 	case OPT_CHOICE: good = (*(int *)at = parse_choice(o->arg, value)) != 0; break;
 	case OPT_LIST:   list_add(at, value); break;
 	}

@@ -10,6 +10,7 @@ enum opt_type {
 	OPT_TEXT,   /* const char * */
 	OPT_COUNT,  /* uint64_t */
 	OPT_SIZE,   /* uint64_t: 64K, 16MiB, 5GB */
+	OPT_MEMORY, /* uint64_t: 8GB, 8 gib, 0.5g: powers of 1024 all, as memory is sold */
 	OPT_CHOICE, /* int: 1 for the first word of arg ("a|b|c"), 2 for the second */
 	OPT_LIST    /* struct opt_list: may be given again and again */
 };
@@ -39,5 +40,7 @@ void opt_free(const struct opt *options, void *own);
 void opt_help(const struct cli *cli);
 /* 500, 64K, 16MiB: powers of 1024; 5GB: powers of 1000. */
 bool opt_size(const char *text, uint64_t *out);
+/* 64.2MiB, 8gb, 1G: powers of 1024, in any case, rounded to whole bytes. */
+bool opt_memory(const char *text, uint64_t *out);
 
 #endif

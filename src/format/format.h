@@ -48,6 +48,17 @@ struct verify_job {
 	tn_error            *err;    /* only what stops the check itself: NOMEM, IO */
 };
 
+/* Estimates from the execution tape of a file. */
+struct estimate_job {
+	const struct reader   *file;
+	const struct model    *model; /* as the container shows it */
+	tn_estimate_kind       kind;
+	const tn_plan_options *options; /* the defaults filled in, but for backend: NULL is every layout */
+	struct arena          *mem;
+	struct tn_meta        *out;   /* an empty map, to be filled */
+	tn_error              *err;
+};
+
 /* Turning a model into spans. */
 struct plan_job {
 	const struct model *model;
@@ -94,6 +105,7 @@ struct format {
 	tn_code (*plan)(struct plan_job *job);     /* NULL: read-only */
 	/* Patches fixed-width head fields that depend on the data. NULL: none do. */
 	tn_code (*seal)(struct plan_job *job, struct sink *out);
+	tn_code (*estimate)(struct estimate_job *job); /* NULL: the format has no execution tape */
 	const struct shard_rules *shards; /* NULL: a model is always one file */
 };
 

@@ -246,3 +246,12 @@ void sys_file_will_read(const struct sys_file *f, uint64_t off, uint64_t n)
 	size_t head = (size_t)(off % (64 << 10));
 	madvise((void *)(uintptr_t)(f->map.ptr + off - head), (size_t)n + head, MADV_WILLNEED);
 }
+
+/* What a map shows stays in the cache, so that goes first. */
+void sys_file_evict(const struct sys_file *f, uint64_t off, uint64_t n)
+{
+	if (n == 0 || !span_fits(off, n, f->size))
+		return;
+	sys_file_forget(f, off, n);
+	posix_fadvise(f->fd, (off_t)off, (off_t)n, POSIX_FADV_DONTNEED);
+}

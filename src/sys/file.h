@@ -25,5 +25,7 @@ bool    sys_file_exists(const char *path);
 void    sys_file_forget(const struct sys_file *f, uint64_t off, uint64_t n);
 /* Tells the system that [off, off+n) will be read soon in order. */
 void    sys_file_will_read(const struct sys_file *f, uint64_t off, uint64_t n);
+/* Drops the whole pages in [off, off+n) from the system's cache of the file, unless others use them. */
+void    sys_file_evict(const struct sys_file *f, uint64_t off, uint64_t n);
 
 #endif

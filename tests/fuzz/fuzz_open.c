@@ -84,6 +84,43 @@ static void check_verify(const tn_file *file)
 	        "an open file can be hashed when all of its tensors can");
 }
 
+static void check_estimates(const tn_file *file)
+{
+	static const tn_plan_options options = {
+		.vram = 1000, .ctx = 3, .residency = "offload-middle-out", .offload_layers = 1,
+	};
+	for (int kind = TN_ESTIMATE_PLAN; kind <= TN_ESTIMATE_STATS; kind++) {
+		tn_estimate *e;
+		tn_error err;
+		tn_code code = tn_estimate_new(&e, file, (tn_estimate_kind)kind, &options, &err);
+		require(code == TN_OK || code == TN_E_UNSUPPORTED || code == TN_E_LIMIT, "an open file can be estimated");
+		if (code == TN_OK)
+			walk(tn_estimate_values(e));
+		tn_estimate_free(e);
+	}
+}
+
+static void check_pages(const tn_file *file)
+{
+	const tn_pages_options options = { .budget = 4096 };
+	tn_pages *pages;
+	tn_view bytes;
+	if (tn_pages_open(&pages, file, &options, NULL) != TN_OK)
+		return;
+	for (size_t i = 0; i < 2 * tn_pages_count(pages); i++) {
+		size_t step = i % tn_pages_count(pages);
+		tn_pages_prefetch(pages, step, 2);
+		if (tn_pages_use(pages, step, &bytes, NULL) == TN_OK) {
+			require(bytes.len == tn_pages_at(pages, step).nbytes, "a page has the length that was said");
+			tn_pages_end(pages, step);
+		}
+		require(tn_pages_counted(pages).held <= options.budget, "the budget holds");
+		if (i % 3 == 0)
+			tn_pages_release(pages, step);
+	}
+	tn_pages_close(pages);
+}
+
 static void try_open(tn_view bytes, const tn_open_options *options)
 {
 	tn_file *file;
@@ -98,6 +135,8 @@ static void try_open(tn_view bytes, const tn_open_options *options)
 	walk(tn_native(file));
 	check_map(file);
 	check_verify(file);
+	check_estimates(file);
+	check_pages(file);
 	tn_close(file);
 }
 

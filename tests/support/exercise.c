@@ -155,6 +155,47 @@ static const char *check_verify(const tn_file *file)
 	return broken;
 }
 
+/* Where a file can be estimated at all, every kind comes to an end; options are no part of what is hostile. */
+static const char *check_estimates(const tn_file *file)
+{
+	static const tn_plan_options options = { .vram = 1000, .ctx = 3, .residency = "offload-middle-out", .offload_layers = 1 };
+	for (int kind = TN_ESTIMATE_PLAN; kind <= TN_ESTIMATE_STATS; kind++) {
+		tn_estimate *e;
+		tn_error err;
+		tn_code code = tn_estimate_new(&e, file, (tn_estimate_kind)kind, &options, &err);
+		if (code == TN_OK)
+			walk(tn_estimate_values(e), 0);
+		else if (code != TN_E_UNSUPPORTED)
+			return "an open file cannot be estimated";
+		tn_estimate_free(e);
+	}
+	return NULL;
+}
+
+/* The bytes of each step are those of its tensor, and the budget holds. */
+static const char *check_pages(const tn_file *file)
+{
+	const tn_pages_options options = { .budget = 4096 };
+	tn_pages *pages;
+	tn_error err;
+	const char *broken = NULL;
+	if (tn_pages_open(&pages, file, &options, &err) != TN_OK)
+		return err.code == TN_E_UNSUPPORTED ? NULL : "the tape of an open file cannot be read";
+	for (size_t i = 0; i < 2 * tn_pages_count(pages) && broken == NULL; i++) {
+		size_t step = i % tn_pages_count(pages);
+		tn_view bytes;
+		tn_code code = tn_pages_use(pages, step, &bytes, &err);
+		if (code == TN_OK && bytes.len != tn_tensor_at(file, tn_pages_at(pages, step).tensor).nbytes)
+			broken = "a page is not as long as its tensor";
+		if (code == TN_OK)
+			tn_pages_end(pages, step);
+		if (tn_pages_counted(pages).held > options.budget)
+			broken = "the budget for pages does not hold";
+	}
+	tn_pages_close(pages);
+	return broken;
+}
+
 const char *exercise(const tn_file *file)
 {
 	const char *broken = NULL;
@@ -165,5 +206,9 @@ const char *exercise(const tn_file *file)
 	(void)sum;
 	if (broken == NULL)
 		broken = check_map(file);
+	if (broken == NULL)
+		broken = check_estimates(file);
+	if (broken == NULL)
+		broken = check_pages(file);
 	return broken != NULL ? broken : check_verify(file);
 }
