@@ -36,6 +36,7 @@ test: setup
 
 bench: setup
 	@$(MAKE) --no-print-directory build
+	@cmake --build build -j $(JOBS) --target bench_tenon bench_value
 	@if [ -x bench/run ]; then bench/run; else echo "no benchmarks yet"; fi
 
 fuzz: setup

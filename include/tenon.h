@@ -296,7 +296,8 @@ TN_API const tn_meta *tn_metadata(const tn_file *file);
 TN_API const tn_meta *tn_native(const tn_file *file);
 
 TN_API size_t    tn_tensor_count(const tn_file *file);
-/* Tensors stand in the order of their data. i must be below the count: else an empty tensor. */
+/* Tensors stand in the order of their data, or in the order that they had in the model that the file was
+ * converted from. i must be below the count: else an empty tensor. */
 TN_API tn_tensor tn_tensor_at(const tn_file *file, size_t i);
 /* NOTFOUND when no tensor has that name. *out is untouched then. Constant time. */
 TN_API TN_CHECK tn_code tn_tensor_find(const tn_file *file, tn_view name, size_t *out, tn_error *err);
@@ -310,6 +311,13 @@ TN_API TN_CHECK tn_code tn_bytes(const tn_file *file, size_t i, tn_view *out, tn
  * elements are swapped to its order, and offset and len must cut no element. */
 TN_API TN_CHECK tn_code tn_read(const tn_file *file, size_t i, uint64_t offset, void *buf, size_t len,
                                 tn_error *err);
+
+/* Elements first .. first + count of tensor i, in row-major order, as f32 in the order of this host. Every type is
+ * decoded but opaque, c64, the iq types that need a grid, and qfloat with a table: UNSUPPORTED. Integers and f64
+ * are rounded to the nearest f32 (f64 beyond its range becomes infinite); bools give 0 and 1; blocks and their scales
+ * follow docs/values.md. USAGE when the range exceeds the tensor. out is unspecified on failure. */
+TN_API TN_CHECK tn_code tn_read_f32(const tn_file *file, size_t i, uint64_t first, float *out, size_t count,
+                                    tn_error *err);
 
 /* A growing buffer of any power-of-two alignment. Growing never zeroes and never copies: the
  * contents are lost. Zero-initialise, or call tn_buffer_init. */
@@ -483,6 +491,15 @@ typedef struct tn_convert_options {
 	void            *select_ctx;
 	/* Metadata to set, as strings: NULL-terminated pairs key, value, key, value, NULL. */
 	const char *const *set;
+	/* Cast every tensor of a floating, block or quantised type to this type: f64, f32, flex32, f16, bf16 or an f8 but
+	 * e8m0. Integers, bools, c64 and unknown types stay. TN_OPAQUE (0): no cast. UNSUPPORTED when such a
+	 * tensor cannot be decoded, see tn_read_f32. */
+	tn_dtype         dtype;
+	/* Quantise floats of rank 2 and more to this block type, where their rows fill whole blocks; norms, biases and
+	 * all others stay, or follow dtype. docs/values.md lists what can be made. TN_OPAQUE (0): none.
+	 * Values that do not survive a cast are counted in the report, as warnings of code TN_OK; they are no loss:
+	 * they were asked for. */
+	tn_dtype         quantize;
 	bool             dry_run; /* plan only: *size is exact, path is not touched */
 } tn_convert_options;
 

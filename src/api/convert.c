@@ -4,6 +4,7 @@
 #include "api/path.h"
 #include "api/save.h"
 #include "base/mem.h"
+#include "io/cast.h"
 
 #include <string.h>
 
@@ -55,6 +56,20 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
 	return TN_OK;
 }
 
+static tn_code cast_tensors(const tn_convert_options *opt, struct arena *a, struct model *m, struct source *sources,
+                            struct tn_report *report, tn_error *err)
+{
+	struct cast_rules rules = { opt->dtype, opt->quantize };
+	if (cast_check(&rules, err) != TN_OK)
+		return err->code;
+	for (uint64_t i = 0; i < m->n; i++) {
+		tn_dtype to = cast_target(&rules, &m->tensors[i]);
+		if (to != m->tensors[i].dtype && cast_tensor(&m->tensors[i], &sources[i], to, a, report, err) != TN_OK)
+			return err->code;
+	}
+	return TN_OK;
+}
+
 static tn_code set_metadata(const tn_convert_options *opt, struct arena *a, struct model *m, tn_error *err)
 {
 	if (opt->set == NULL || opt->set[0] == NULL)
@@ -91,10 +106,13 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 	struct source *sources = NULL;
 	struct arena mem;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
-	if (select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK && set_metadata(opt, &mem, &model, err) == TN_OK) {
-		bool same = format == f->format;
+	if (select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK &&
+	    cast_tensors(opt, &mem, &model, sources, out->report, err) == TN_OK &&
+	    set_metadata(opt, &mem, &model, err) == TN_OK) {
+		bool same = format == f->format, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
-		write.carry = write.carry || (same && f->enveloped); /* what it holds was carried into it before */
+		/* what it holds was carried into it before, unless it is new */
+		write.carry = write.carry || (same && f->enveloped && !cast);
 		struct save s = {
 			.format = format, .model = &model, .sources = sources, .options = &write,
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,

@@ -32,15 +32,16 @@ void part_close(struct part *p)
 /* Where there is no map: reads the first n bytes anew. What was parsed from shorter ones is forgotten. */
 static tn_code read_head(struct part *p, uint64_t n, tn_view *out, tn_error *err)
 {
-	if (n > p->mem.budget)
+	size_t len;
+	if (n > p->mem.budget || !size_from_u64(n, &len))
 		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "header and index take %llu bytes, the memory limit is %llu",
 		               (unsigned long long)n, (unsigned long long)p->mem.budget);
 	mem_free(p->head);
-	p->head = mem_alloc((size_t)n);
+	p->head = mem_alloc(len);
 	if (p->head == NULL)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for the first %llu bytes", (unsigned long long)n);
-	*out = (tn_view){ p->head, (size_t)n };
-	return reader_read(&p->reader, 0, p->head, (size_t)n, err);
+	*out = (tn_view){ p->head, len };
+	return reader_read(&p->reader, 0, p->head, len, err);
 }
 
 static tn_code first_bytes(struct part *p, tn_view *out, tn_error *err)

@@ -93,7 +93,7 @@ static tn_code find_inputs(struct save *s, struct inputs *in)
 		return arena_err(&s->mem, s->err, "the list of inputs");
 	for (uint64_t i = 0; i < s->model->n; i++) {
 		const struct source *from = &s->sources[i];
-		if (from->kind == SOURCE_RANGE || from->kind == SOURCE_TENSOR)
+		if (from->from != NULL)
 			add_input(in, from->from->file);
 		else if (from->kind == SOURCE_PATH && add_path(s, in, from->path) != TN_OK)
 			return s->err->code;

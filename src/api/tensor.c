@@ -3,7 +3,7 @@
 #include "api/file.h"
 #include "base/bytes.h"
 #include "base/num.h"
-#include "io/tensor_read.h"
+#include "io/values.h"
 
 #include <string.h>
 
@@ -89,6 +89,19 @@ tn_code tn_read(const tn_file *f, size_t i, uint64_t offset, void *buf, size_t l
 	if (needs_swap(t))
 		swap_elements(buf, len, unit);
 	return TN_OK;
+}
+
+tn_code tn_read_f32(const tn_file *f, size_t i, uint64_t first, float *out, size_t count, tn_error *err)
+{
+	CALL_BEGIN(err);
+	struct values v;
+	const struct tensor *t = tensor_at(f, i, err);
+	if (t == NULL || values_open(&v, reader_of(f, t), t, err) != TN_OK)
+		return err->code;
+	if (!span_fits(first, count, v.elements))
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%zu elements from %llu of tensor '%s', which has %llu", count,
+		               (unsigned long long)first, ESC(t->name), (unsigned long long)v.elements);
+	return values_read(&v, first, out, count, err);
 }
 
 tn_code tn_read_buffer(const tn_file *f, size_t i, tn_buffer *buffer, tn_error *err)

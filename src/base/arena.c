@@ -123,7 +123,7 @@ static bool charge(struct arena *a, uint64_t n, size_t size, size_t *bytes)
 	uint64_t want, used;
 	bool fits = mul_u64(n, size, &want) && align_up(max_u64(want, 1), ALIGN, &used) &&
 	            add_u64(a->used, used, &used) && (a->budget == 0 || used <= a->budget);
-	a->over = !fits && a->budget != 0;
+	a->over = a->over || (!fits && a->budget != 0); /* it stays said: whoever looks may look later */
 	if (!fits || !size_from_u64(max_u64(want, 1), bytes))
 		return false;
 	a->used = used;

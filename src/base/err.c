@@ -80,6 +80,12 @@ tn_code err_sys(tn_error *err, int sys, const char *what, const char *path)
 	return TN_E_IO;
 }
 
+const char *bytes_text(uint64_t n, char out[BYTES_TEXT])
+{
+	snprintf(out, BYTES_TEXT, "%llu byte%s", (unsigned long long)n, n == 1 ? "" : "s");
+	return out;
+}
+
 void err_clear(tn_error *err)
 {
 	if (err != NULL)

@@ -20,6 +20,11 @@ void    err_clear(tn_error *err);
 /* Puts "text: " in front of the message, as when a failure passes through a tensor's producer. */
 void    err_prefix(tn_error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* "1 byte", "12 bytes", for messages: err_set(err, code, off, "short by %s", N_BYTES(n)). */
+enum { BYTES_TEXT = 32 };
+const char *bytes_text(uint64_t n, char out[BYTES_TEXT]);
+#define N_BYTES(n) bytes_text((n), (char[BYTES_TEXT]){ 0 })
+
 /* Room for an escaped name of reasonable length in a message. */
 enum { ESCAPED = 96 };
 /* v as printable ASCII or UTF-8 text in out: controls, quotes, backslashes and bytes that are no UTF-8

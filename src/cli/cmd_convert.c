@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct convert {
-	const char     *to;
+	const char     *to, *dtype, *quantize;
 	struct opt_list filter, meta;
 	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
 	uint64_t        align;
@@ -20,6 +20,10 @@ static const struct opt options[] = {
 	{ "filter", 0, OPT_LIST, AT(filter), "GLOB",
 	  "only tensors whose names match; may be repeated" },
 	{ "meta", 0, OPT_LIST, AT(meta), "K=V", "set a metadata string; may be repeated" },
+	{ "dtype", 0, OPT_TEXT, AT(dtype), "TYPE",
+	  "cast floating and quantised tensors: f32, f16, bf16, ..." },
+	{ "quantize", 0, OPT_TEXT, AT(quantize), "TYPE",
+	  "quantise weights, not norms or biases: q8_0, q4_0, apr_q8, ..." },
 	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL,
 	  "leave out what the format cannot hold" },
 	{ "carry", 0, OPT_FLAG, AT(carry), NULL,
@@ -146,6 +150,17 @@ static enum status convert(const struct cli *cli, const tn_file *file,
 	return status;
 }
 
+/* The type of that name; none when no name is given. Whether it can be cast to is for the library
+ * to say. */
+static bool named_type(const struct cli *cli, const char *option, const char *name, tn_dtype *out)
+{
+	*out = TN_OPAQUE;
+	if (name == NULL || (tn_dtype_named(name, out) && *out != TN_OPAQUE))
+		return true;
+	fail_usage(cli, "--%s: there is no type '%s'", option, name);
+	return false;
+}
+
 static tn_write_options write_options(const struct cli *cli, const struct convert *o)
 {
 	return (tn_write_options){
@@ -163,6 +178,10 @@ static enum status run(const struct cli *cli, const void *own)
 	tn_format format;
 	struct input in;
 	struct opt_list filter = o->filter;
+	tn_dtype dtype, quantize;
+	if (!named_type(cli, "dtype", o->dtype, &dtype) ||
+	    !named_type(cli, "quantize", o->quantize, &quantize))
+		return STATUS_USAGE;
 	enum status status = target_format(cli, o->to, cli->args[1], &format);
 	if (status != STATUS_YES)
 		return status;
@@ -175,7 +194,7 @@ static enum status run(const struct cli *cli, const void *own)
 			.format = format.name,
 			.write = write_options(cli, o),
 			.select = chosen, .select_ctx = &filter,
-			.set = (const char *const *)pairs,
+			.set = (const char *const *)pairs, .dtype = dtype, .quantize = quantize,
 			.dry_run = o->dry_run,
 		};
 		how.write.allow_loss |= o->dry_run;

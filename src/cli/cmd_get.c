@@ -81,6 +81,12 @@ struct taker {
 	uint64_t    index[SLICE_RANK];
 };
 
+/* The type of the elements that the taker gets. */
+static tn_dtype given_dtype(const tn_tensor *x, const struct slice *s)
+{
+	return s->decoded ? TN_F32 : x->dtype;
+}
+
 static tn_code written(const struct taker *t, tn_error *err)
 {
 	if (!ferror(t->to))
@@ -156,7 +162,7 @@ static enum status print_json(const struct cli *cli, const tn_file *file, size_t
 {
 	tn_tensor x = tn_tensor_at(file, i);
 	tn_error err = { 0 };
-	struct taker t = { .to = stdout, .dtype = x.dtype, .unit = s->unit, .slice = s };
+	struct taker t = { .to = stdout, .dtype = given_dtype(&x, s), .unit = s->unit, .slice = s };
 	json_head(&t.json, cli, &x, s);
 	js_at(&t.json, "values");
 	if (s->elements == 0) {
@@ -194,9 +200,9 @@ static enum status write_tensor(const struct cli *cli, const struct get *o, cons
 	if (!outfile_open(&out, o->output))
 		return fail_system(cli, path, "open", errno);
 	uint64_t row = s->out_rank > 0 ? s->out_shape[s->out_rank - 1] : 1;
-	struct taker t = { .to = out.to, .dtype = x.dtype, .unit = s->unit, .row = row };
+	struct taker t = { .to = out.to, .dtype = given_dtype(&x, s), .unit = s->unit, .row = row };
 	if (as == AS_NPY)
-		npy_header(out.to, value_npy(x.dtype), s->out_rank, s->out_shape);
+		npy_header(out.to, value_npy(t.dtype), s->out_rank, s->out_shape);
 	if (slice_read(s, file, i, as == AS_TEXT ? take_text : take_raw, &t, &err) != TN_OK) {
 		bool output = ferror(out.to);
 		outfile_abandon(&out);
@@ -225,25 +231,41 @@ static int form(const struct cli *cli, const struct get *o)
 	return o->output != NULL && ends_with(o->output, ".npy") ? AS_NPY : AS_RAW;
 }
 
-/* The whole of a tensor whose elements do not stand alone is a run of bytes. */
+/* Elements that do not stand alone are decoded where numbers are asked for. */
+static enum status check_type(const struct cli *cli, const struct get *o, const struct input *in,
+                              size_t i, int as)
+{
+	tn_dtype dtype = tn_tensor_at(in->file, i).dtype;
+	bool packed = value_size(dtype) == 0;
+	tn_error err = { 0 };
+	if (packed && as == AS_RAW && o->slice != NULL)
+		return fail_with(
+		        cli, cli->args[0], TN_E_USAGE,
+		        "%s elements do not stand alone: --slice needs --as npy or --as text",
+		        tn_dtype_name(dtype));
+	if (!packed && as == AS_NPY && value_npy(dtype) == NULL)
+		return fail_with(cli, cli->args[0], TN_E_USAGE,
+		                 "numpy has no type for %s: use --as raw or --as text",
+		                 tn_dtype_name(dtype));
+	if (packed && as != AS_RAW && tn_read_f32(in->file, i, 0, NULL, 0, &err) != TN_OK)
+		return fail(cli, cli->args[0], &err);
+	return STATUS_YES;
+}
+
+/* The raw whole of a tensor whose elements do not stand alone is a run of bytes. */
 static enum status shape_slice(const struct cli *cli, const struct get *o, const tn_tensor *x,
                                int as, struct slice *s)
 {
 	size_t unit = value_size(x->dtype);
-	const char *dtype = tn_dtype_name(x->dtype);
+	bool decoded = unit == 0 && as != AS_RAW;
 	struct text complaint = { 0 };
-	if (unit == 0 && (o->slice != NULL || as != AS_RAW))
-		return fail_with(cli, cli->args[0], TN_E_USAGE,
-		                 "%s elements do not stand alone: only --as raw, without --slice",
-		                 dtype);
-	if (as == AS_NPY && value_npy(x->dtype) == NULL)
-		return fail_with(cli, cli->args[0], TN_E_USAGE,
-		                 "numpy has no type for %s: use --as raw or --as text", dtype);
-	bool good = unit > 0 ? slice_parse(s, o->slice, x->rank, x->shape, unit, &complaint)
-	                     : slice_parse(s, NULL, 1, &x->nbytes, 1, &complaint);
-	enum status status = STATUS_YES;
-	if (!good)
-		status = fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
+	bool good = unit == 0 && !decoded ? slice_parse(s, NULL, 1, &x->nbytes, 1, &complaint)
+	                                  : slice_parse(s, o->slice, x->rank, x->shape,
+	                                                decoded ? sizeof(float) : unit, &complaint);
+	enum status status =
+	        good ? STATUS_YES
+	             : fail_with(cli, cli->args[0], TN_E_USAGE, "%s", text_is(&complaint));
+	s->decoded = decoded;
 	text_free(&complaint);
 	return status;
 }
@@ -254,6 +276,9 @@ static enum status get_tensor(const struct cli *cli, const struct get *o, const 
 	struct slice s;
 	int as = form(cli, o);
 	enum status status = input_find(in, cli, cli->args[0], cli->args[1], &i);
+	if (status != STATUS_YES)
+		return status;
+	status = check_type(cli, o, in, i, as);
 	if (status != STATUS_YES)
 		return status;
 	tn_tensor x = tn_tensor_at(in->file, i);

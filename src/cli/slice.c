@@ -106,16 +106,25 @@ bool slice_parse(struct slice *s, const char *text, uint32_t rank, const uint64_
 struct reading {
 	const tn_file *file;
 	size_t         tensor;
+	bool           decoded;
 	uint8_t       *piece;
 	slice_fn       take;
 	void          *ctx;
 };
 
+static tn_code read_piece(const struct reading *r, uint64_t offset, size_t n, tn_error *err)
+{
+	if (r->decoded)
+		return tn_read_f32(r->file, r->tensor, offset / sizeof(float),
+		                   (float *)(void *)r->piece, n / sizeof(float), err);
+	return tn_read(r->file, r->tensor, offset, r->piece, n, err);
+}
+
 static tn_code read_run(const struct reading *r, uint64_t offset, uint64_t len, tn_error *err)
 {
 	while (len > 0) {
 		size_t n = len < PIECE ? (size_t)len : PIECE;
-		tn_code code = tn_read(r->file, r->tensor, offset, r->piece, n, err);
+		tn_code code = read_piece(r, offset, n, err);
 		if (code == TN_OK)
 			code = r->take(r->ctx, r->piece, n, err);
 		if (code != TN_OK)
@@ -151,7 +160,7 @@ tn_code slice_read(const struct slice *s, const tn_file *file, size_t i, slice_f
 		cut--;
 	uint32_t outer = cut > 0 ? cut - 1 : 0;
 	uint64_t run = cut > 0 ? s->count[outer] * stride[cut] : stride[0];
-	struct reading r = { file, i, grab(PIECE), take, ctx };
+	struct reading r = { file, i, s->decoded, grab(PIECE), take, ctx };
 	tn_code code;
 	do {
 		uint64_t offset = cut > 0 ? s->start[outer] * stride[cut] : 0;

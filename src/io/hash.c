@@ -12,7 +12,10 @@
 #  include <omp.h>
 #endif
 
-enum { PIECE = 256 * 1024 }; /* stays in the cache of a core while it is hashed */
+enum {
+	PIECE = 256 * 1024, /* stays in the cache of a core while it is hashed */
+	THREADS_MAX = 256
+};
 
 /* Progress of the whole: written by all threads, reported by the caller's. */
 struct hash_job {
@@ -122,6 +125,8 @@ static void hash_some(struct hash_job *job, bool may_report)
 static void hash_all(struct hash_job *job)
 {
 	unsigned threads = job->work->threads != 0 ? job->work->threads : sys_cpu_count();
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
 	if (threads > job->n)
 		threads = job->n > 1 ? (unsigned)job->n : 1;
 	bool caller = true;

@@ -20,7 +20,7 @@ struct source {
 	enum source_kind     kind;
 	uint64_t             len;     /* promised before a byte is asked for */
 	tn_view              memory;  /* MEMORY */
-	const struct reader *from;    /* RANGE, TENSOR: of a file that is open */
+	const struct reader *from;    /* RANGE, TENSOR: of a file that is open; CALLBACK: the one that it reads, or NULL */
 	const struct tensor *tensor;  /* TENSOR: stored encoded, to be read decoded */
 	uint64_t             offset;  /* RANGE, PATH */
 	const char          *path;    /* PATH */

@@ -48,8 +48,8 @@ static tn_code short_file(const struct check *c, uint64_t first, uint64_t end)
 	for (uint64_t i = 0; i < c->m->n; i++)
 		whole += span_fits(c->m->tensors[i].offset, c->m->tensors[i].stored, c->file_size);
 	return err_set(c->err, TN_E_TRUNCATED, c->file_size,
-	               "%s: file is short by %llu bytes: has %llu, needs %llu; first tensor not whole is '%s', %llu of %llu "
-	               "tensors are whole", c->format, (unsigned long long)(end - c->file_size),
+	               "%s: file is short by %s: has %llu, needs %llu; first tensor not whole is '%s', %llu of %llu "
+	               "tensors are whole", c->format, N_BYTES(end - c->file_size),
 	               (unsigned long long)c->file_size, (unsigned long long)end, ESC(c->m->tensors[first].name),
 	               (unsigned long long)whole, (unsigned long long)c->m->n);
 }
@@ -135,8 +135,8 @@ static void lint_gap(const struct model *m, const char *format, const struct ten
 	/* padding up to the alignment is what the writer puts there */
 	if (from >= t->offset || t->offset - from < m->data_align)
 		return;
-	report_add(r, TN_WARNING, TN_E_CORRUPT, from, t->name, "%s: %llu bytes before this tensor belong to nothing", format,
-	           (unsigned long long)(t->offset - from));
+	report_add(r, TN_WARNING, TN_E_CORRUPT, from, t->name, "%s: %s before this tensor belong to nothing", format,
+	           N_BYTES(t->offset - from));
 }
 
 static void lint_alignment(const struct model *m, const char *format, const struct tensor *t, struct tn_report *r)
@@ -158,6 +158,6 @@ void model_lint(const struct model *m, const char *format, uint64_t file_size, s
 	}
 	uint64_t end = claimed_after(m, at);
 	if (end < file_size)
-		report_add(r, TN_WARNING, TN_E_CORRUPT, end, NO_TENSOR, "%s: %llu bytes after the end of the model", format,
-		           (unsigned long long)(file_size - end));
+		report_add(r, TN_WARNING, TN_E_CORRUPT, end, NO_TENSOR, "%s: %s after the end of the model", format,
+		           N_BYTES(file_size - end));
 }

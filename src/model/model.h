@@ -23,6 +23,7 @@ struct tensor {
 	tn_view         name;
 	tn_dtype        dtype;
 	enum encoding   enc;
+	bool            finite_scales; /* q4_k, q6_k: a scale that is no finite number counts as 0, as APR has it */
 	uint32_t        part;       /* which file of a set; 0 in a single file */
 	uint32_t        rank;
 	const uint64_t *shape;

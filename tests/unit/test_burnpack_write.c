@@ -524,6 +524,49 @@ static void unknown_members_stay_on_request(void **state)
 	close_opened(&o);
 }
 
+static void a_dtype_that_is_not_known_goes_back_as_it_came(void **state)
+{
+	(void)state;
+	struct written w;
+	struct opened o;
+	rewrite(&w, &o, "{'tensors':{'t':{'dtype':'F8','shape':[3],'data_offsets':[0,3]}}}", 3, false);
+	assert_int_equal(w.file.len, o.file.len);
+	assert_memory_equal(w.file.ptr, o.file.ptr, o.file.len - 3); /* all but the data, which is not written here */
+	finish(&w);
+	close_opened(&o);
+}
+
+/* As an envelope of someone's making could ask for. */
+static void unknown_members_are_not_put_in_unseen(void **state)
+{
+	(void)state;
+	static const struct { tn_view key, bytes; } cases[] = {
+		{ VIEW("half"), VIEW("\x62\x61") },          /* a text of two bytes, one there */
+		{ VIEW("two"), VIEW("\x01\x02") },           /* two items */
+		{ VIEW("none"), VIEW("") },
+		{ VIEW("shape"), VIEW("\x80") },             /* ours */
+		{ VIEW("bad\xff"), VIEW("\x01") },
+	};
+	struct written w;
+	start(&w);
+	w.job.keep_unknown = true;
+	struct tensor *t = add(&w, "t", TN_U8, 1, shape3, 3);
+	struct tn_meta *root = model_native(&w.mem, &w.model, "burnpack");
+	struct tn_meta *map = meta_add_map(&w.mem, tensor_extras(&w.mem, t), VIEW("unknown"));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		meta_add_bytes(&w.mem, map, cases[i].key, cases[i].bytes);
+	meta_add_string(&w.mem, map, VIEW("text"), VIEW("\x01"));
+	meta_add_bytes(&w.mem, map, VIEW("good"), VIEW("\x01"));
+	meta_add_string(&w.mem, root, VIEW("unknown"), VIEW("no map"));
+	assert_int_equal(write_out(&w, NULL), TN_OK);
+	struct opened o;
+	read_back(&w, &o);
+	assert_int_equal(o.model.n, 1);
+	assert_int_equal(tn_meta_count(tn_meta_find(o.model.tensors[0].extras, VIEW("unknown"))), 1);
+	close_opened(&o);
+	finish(&w);
+}
+
 static void scalars_of_a_strings_name_come_back(void **state)
 {
 	(void)state;
@@ -585,6 +628,8 @@ int main(void)
 		cmocka_unit_test(warns_of_what_readers_refuse),
 		cmocka_unit_test(memory_budget_is_kept),
 		cmocka_unit_test(unknown_members_stay_on_request),
+		cmocka_unit_test(a_dtype_that_is_not_known_goes_back_as_it_came),
+		cmocka_unit_test(unknown_members_are_not_put_in_unseen),
 		cmocka_unit_test(scalars_of_a_strings_name_come_back),
 		cmocka_unit_test(old_files_become_current),
 	};

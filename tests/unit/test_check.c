@@ -90,7 +90,7 @@ static void each_law(void **state)
 		{ { tensor("a", 0, 4), tensor("b", 4, 4), tensor("c", 8, 8) }, 3, 6, no_limits, TN_E_TRUNCATED, 6,
 		  "fmt: file is short by 10 bytes: has 6, needs 16; first tensor not whole is 'b', 1 of 3 tensors are whole" },
 		{ { tensor("e", 7, 0) }, 1, 6, no_limits, TN_E_TRUNCATED, 6,
-		  "fmt: file is short by 1 bytes: has 6, needs 7; first tensor not whole is 'e', 0 of 1 tensors are whole" },
+		  "fmt: file is short by 1 byte: has 6, needs 7; first tensor not whole is 'e', 0 of 1 tensors are whole" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct tensor t[3];

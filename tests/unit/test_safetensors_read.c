@@ -18,7 +18,7 @@ static const struct row rows[] = {
 	{ "{}", 0, TN_OK, NULL, 0, NULL },
 	{ "{" A2 "}", 8, TN_OK, NULL, 0, NULL },
 	/* names */
-	{ "{" A2 "," A2 "}", 8, TN_E_CORRUPT, "two entries have this name", 0, NULL },
+	{ "{" A2 "," A2 "}", 8, TN_E_CORRUPT, "another tensor has this name", 0, NULL },
 	{ "{" A2 ",\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}", 16, TN_E_CORRUPT, "called 'a'", 0, NULL },
 	{ "{\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}," A2 "}", 8, TN_E_CORRUPT, "called 'a'", 0, NULL },
 	{ "{" A2 ",\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, TN_E_CORRUPT, "this name", 0, NULL },
@@ -99,8 +99,8 @@ static const struct row rows[] = {
 	{ "{\"z\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}," A2 "}", 8, TN_OK, NULL, 0, NULL },
 	{ "{\"z\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[2,2]}," A2 "}", 8, TN_E_CORRUPT, "bytes before", 0, NULL },
 	{ "{" A2 "}", 7, TN_E_TRUNCATED, "short by 1 byte", 0, NULL },
-	{ "{" A2 "}", 9, TN_E_CORRUPT, "1 bytes after the last tensor", 0, NULL },
-	{ "{}", 1, TN_E_CORRUPT, "1 bytes after the last tensor", 0, NULL },
+	{ "{" A2 "}", 9, TN_E_CORRUPT, "1 byte after the last tensor", 0, NULL },
+	{ "{}", 1, TN_E_CORRUPT, "1 byte after the last tensor", 0, NULL },
 	{ "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}}", 5,
 	  TN_OK, NULL, 0, NULL },
 	/* the text around it */

@@ -196,7 +196,7 @@ tn_code legacy_find_base(struct parse_job *job, struct legacy_base *b)
 	if (job->size == without && o.contiguous)
 		return maybe_old(job, b, &o, b->base);
 	if (job->model->n == 0)
-		return err_set(job->err, TN_E_TRUNCATED, job->size, "burnpack: file is short by %llu bytes of padding",
-		               (unsigned long long)(b->base - job->size));
+		return err_set(job->err, TN_E_TRUNCATED, job->size, "burnpack: file is short by %s of padding",
+		               N_BYTES(b->base - job->size));
 	return TN_OK; /* cut: the common checks say by how much */
 }

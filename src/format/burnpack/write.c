@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+/* Containers that a value of the root or of a descriptor may nest: readers count those around it as well. */
+enum { ROOT_DEPTH = 127, TENSOR_DEPTH = 125 };
+
 /* ---- What becomes of a tensor ---- */
 
 /* False: it cannot be held as it is. *err says so when the model itself is at fault. */
@@ -37,6 +40,8 @@ static bool holds_dtype(struct writing *w, const struct tensor *t)
 {
 	if (t->dtype == TN_QFLOAT)
 		return holds_qfloat(w, t);
+	if (t->dtype == TN_OPAQUE) /* a word that this reader did not know goes back as it came */
+		return w->job->rewrite && utf8_ok(t->dtype_text);
 	return t->dtype == TN_BOOL || t->dtype == TN_BOOL_U8 || t->dtype == TN_BOOL_U32 || pack_dtype_name(t->dtype) != NULL;
 }
 
@@ -188,6 +193,10 @@ static void put_dtype(const struct placed *p, struct buf *out)
 		scheme_put(&s, out);
 		return;
 	}
+	if (!p->carried && t->dtype == TN_OPAQUE) {
+		cbor_put_text(out, t->dtype_text);
+		return;
+	}
 	const char *name = p->carried ? "U8" : pack_dtype_name(t->dtype);
 	if (name == NULL) {
 		cbor_put_map(out, 1);
@@ -209,10 +218,48 @@ static void put_shape(const struct placed *p, struct buf *out)
 		cbor_put_uint(out, p->t->shape[d]);
 }
 
-/* Members that a reader did not know, as they stood. */
-static void put_unknown(const struct tn_meta *map, struct buf *out)
+/* One whole CBOR item, and a key that no member of ours has. What is kept may have come out of an envelope: it is
+ * not put into a file unseen. */
+static bool is_unknown(const struct tn_meta *x, unsigned depth)
 {
-	for (const struct tn_meta *x = map != NULL ? map->as.kids.first : NULL; x != NULL; x = x->next) {
+	static const char *const known[] = { "tensors", "metadata", "scalars", "dtype", "shape", "data_offsets", "param_id" };
+	tn_error ignored = { .code = TN_OK };
+	struct cur c = cur_over(x->as.s, 0, "", &ignored);
+	struct cbor_item first;
+	if (x->type != TN_META_BYTES || !utf8_ok(x->key) || x->key.len > PACK_KEY_MAX)
+		return false;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (view_is(x->key, known[i]))
+			return false;
+	return cbor_next(&c, &first) && cbor_skip(&c, &first, depth) && cur_left(&c) == 0;
+}
+
+/* The next member that can be written, from x on; NULL when there is none. */
+static const struct tn_meta *next_unknown(const struct tn_meta *x, unsigned depth)
+{
+	while (x != NULL && !is_unknown(x, depth))
+		x = x->next;
+	return x;
+}
+
+static const struct tn_meta *first_unknown(const struct writing *w, const struct tn_meta *in, unsigned depth)
+{
+	const struct tn_meta *map = w->job->keep_unknown ? tn_meta_find(in, VIEW("unknown")) : NULL;
+	return map != NULL && map->type == TN_META_MAP ? next_unknown(map->as.kids.first, depth) : NULL;
+}
+
+static uint64_t count_unknown(const struct tn_meta *x, unsigned depth)
+{
+	uint64_t n = 0;
+	for (; x != NULL; x = next_unknown(x->next, depth))
+		n++;
+	return n;
+}
+
+/* Members that a reader did not know, as they stood. */
+static void put_unknown(const struct tn_meta *x, unsigned depth, struct buf *out)
+{
+	for (; x != NULL; x = next_unknown(x->next, depth)) {
 		cbor_put_text(out, x->key);
 		buf_view(out, x->as.s);
 	}
@@ -221,11 +268,11 @@ static void put_unknown(const struct tn_meta *map, struct buf *out)
 static void put_tensor(const struct writing *w, const struct placed *p, struct buf *out)
 {
 	const struct tn_meta *id = tn_meta_find(p->t->extras, VIEW("param_id"));
-	const struct tn_meta *unknown = w->job->keep_unknown ? tn_meta_find(p->t->extras, VIEW("unknown")) : NULL;
+	const struct tn_meta *unknown = first_unknown(w, p->t->extras, TENSOR_DEPTH);
 	uint64_t param_id;
 	bool has_id = tn_meta_u64(id, &param_id);
 	cbor_put_text(out, p->t->name);
-	cbor_put_map(out, (has_id ? 4u : 3u) + tn_meta_count(unknown));
+	cbor_put_map(out, (has_id ? 4u : 3u) + count_unknown(unknown, TENSOR_DEPTH));
 	cbor_put_text(out, VIEW("dtype"));
 	put_dtype(p, out);
 	cbor_put_text(out, VIEW("shape"));
@@ -238,20 +285,20 @@ static void put_tensor(const struct writing *w, const struct placed *p, struct b
 		cbor_put_text(out, VIEW("param_id"));
 		cbor_put_uint(out, param_id);
 	}
-	put_unknown(unknown, out);
+	put_unknown(unknown, TENSOR_DEPTH, out);
 }
 
 static void put_root(const struct writing *w, struct buf *out)
 {
 	const struct tn_meta *native = meta_find(w->job->model->native, VIEW("burnpack"));
-	const struct tn_meta *unknown = w->job->keep_unknown ? tn_meta_find(native, VIEW("unknown")) : NULL;
-	cbor_put_map(out, 1u + (w->strings.n != 0) + (w->scalars.n != 0) + tn_meta_count(unknown));
+	const struct tn_meta *unknown = first_unknown(w, native, ROOT_DEPTH);
+	cbor_put_map(out, 1u + (w->strings.n != 0) + (w->scalars.n != 0) + count_unknown(unknown, ROOT_DEPTH));
 	cbor_put_text(out, VIEW("tensors"));
 	cbor_put_map(out, w->n);
 	for (uint64_t k = 0; k < w->n; k++)
 		put_tensor(w, w->index[k], out);
 	pack_put_metadata(w, out);
-	put_unknown(unknown, out);
+	put_unknown(unknown, ROOT_DEPTH, out);
 }
 
 /* ---- The whole ---- */

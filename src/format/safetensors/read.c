@@ -462,12 +462,12 @@ static bool check_start(struct reading *r, uint64_t i, uint64_t at)
 {
 	const struct tensor *t = &r->tensors[i];
 	if (t->offset > at)
-		return fail(r, t->name, TN_E_CORRUPT, "%" PRIu64 " bytes before it belong to no tensor", t->offset - at);
+		return fail(r, t->name, TN_E_CORRUPT, "%s before it belong to no tensor", N_BYTES(t->offset - at));
 	if (t->offset == at)
 		return true;
 	if (view_eq(t->name, t[-1].name)) /* at is the start of the data for the first: it cannot be before that */
-		return fail(r, t->name, TN_E_CORRUPT, "two entries have this name");
-	return fail(r, t->name, TN_E_CORRUPT, "starts %" PRIu64 " bytes before the end of '%s'", at - t->offset, ESC(t[-1].name));
+		return fail(r, t->name, TN_E_CORRUPT, "another tensor has this name");
+	return fail(r, t->name, TN_E_CORRUPT, "starts %s before the end of '%s'", N_BYTES(at - t->offset), ESC(t[-1].name));
 }
 
 static bool check_size(struct reading *r, struct tensor *t)
@@ -505,7 +505,7 @@ static bool check_cover(struct reading *r)
 	}
 	if (at >= r->job->size)
 		return true;
-	err_set(r->job->err, TN_E_CORRUPT, at, SAFETENSORS ": %" PRIu64 " bytes after the last tensor", r->job->size - at);
+	err_set(r->job->err, TN_E_CORRUPT, at, SAFETENSORS ": %s after the last tensor", N_BYTES(r->job->size - at));
 	return false;
 }
 

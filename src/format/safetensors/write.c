@@ -150,7 +150,7 @@ static bool add_entry(struct writing *w, uint64_t i)
 			return false;
 	} else if (unknown != NULL && unknown->type == TN_META_STRING && utf8_ok(unknown->as.s)) {
 		unknown_entry(w, i, unknown->as.s);
-	} else if (w->job->carry || w->job->rewrite) { /* what such a file holds was carried into it */
+	} else if (w->job->carry) {
 		carried_entry(w, i);
 	} else {
 		job_lossy(w->job, t->name, SAFETENSORS ": tensor '%s': there is no dtype %s; --carry keeps its bytes as u8",

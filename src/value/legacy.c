@@ -1,0 +1,233 @@
+/* legacy.c - ggml's blocks of 32: q4_0 q4_1 q5_0 q5_1 q8_0 q8_1.
+ *
+ *	q4_0  d | qs[16]             (q-8)d      q4_1  d | m | qs[16]          qd + m
+ *	q5_0  d | qh[4] | qs[16]     (q-16)d     q5_1  d | m | qh[4] | qs[16]  qd + m
+ *	q8_0  d | q[32]              qd          q8_1  d | s | q[32]           qd
+ *
+ * d, m and s are f16; s is d times the sum of q. Low nibbles are the first 16 elements, high ones the
+ * last; bit i of qh is the fifth of element i. Quantisers divide by d before it is rounded to f16, by
+ * multiplying with its inverse. */
+#include "value/codec.h"
+
+#include <float.h>
+
+enum { BLOCK = 32, HALF = 16 };
+
+/* ---- Nibbles ---- */
+
+static void split_nibbles(const uint8_t *restrict qs, uint8_t *restrict q)
+{
+	for (size_t j = 0; j < HALF; j++) {
+		q[j] = qs[j] & 15;
+		q[j + HALF] = qs[j] >> 4;
+	}
+}
+
+static void join_nibbles(const uint8_t *restrict q, uint8_t *restrict qs)
+{
+	for (size_t j = 0; j < HALF; j++)
+		qs[j] = (uint8_t)((q[j] & 15) | (q[j + HALF] & 15) << 4);
+}
+
+static void add_fifth_bits(const uint8_t *qh, uint8_t *q)
+{
+	uint32_t bits = load32(qh);
+	for (size_t j = 0; j < BLOCK; j++)
+		q[j] |= (uint8_t)((bits >> j & 1) << 4);
+}
+
+static void put_fifth_bits(const uint8_t *q, uint8_t *qh)
+{
+	uint32_t bits = 0;
+	for (size_t j = 0; j < BLOCK; j++)
+		bits |= (uint32_t)(q[j] >> 4 & 1) << j;
+	store32(qh, bits);
+}
+
+/* ---- Values ---- */
+
+static void from_middle(const uint8_t *restrict q, int middle, float d, float *restrict out)
+{
+	for (size_t j = 0; j < BLOCK; j++)
+		out[j] = (float)(q[j] - middle) * d;
+}
+
+static void from_least(const uint8_t *restrict q, float d, float m, float *restrict out)
+{
+	for (size_t j = 0; j < BLOCK; j++) {
+		float product = (float)q[j] * d;
+		out[j] = product + m;
+	}
+}
+
+/* Makes codes 0..top of a block, the extreme value -middle times d. */
+static float to_middle(const float *restrict in, float middle, uint8_t *restrict q)
+{
+	float d = block_extreme(in, BLOCK) / -middle, id = inverse(d);
+	for (size_t j = 0; j < BLOCK; j++) {
+		float scaled = clamp_f32(in[j] * id, -middle, middle);
+		float shifted = scaled + (middle + 0.5f);
+		q[j] = (uint8_t)clamp_f32(shifted, 0, 2 * middle - 1);
+	}
+	return d;
+}
+
+/* Makes codes 0..top of what lies between the least and the greatest value of a block. */
+static float to_least(const float *restrict in, float top, float *m, uint8_t *restrict q)
+{
+	float min = FLT_MAX, max = -FLT_MAX;
+	for (size_t j = 0; j < BLOCK; j++) {
+		min = in[j] < min ? in[j] : min;
+		max = in[j] > max ? in[j] : max;
+	}
+	float range = max - min, d = range / top, id = inverse(d);
+	for (size_t j = 0; j < BLOCK; j++) {
+		float above = in[j] - min;
+		float scaled = clamp_f32(above * id, 0, top) + 0.5f;
+		q[j] = (uint8_t)scaled;
+	}
+	*m = min;
+	return d;
+}
+
+/* ---- q4_0, q4_1, q5_0, q5_1 ---- */
+
+static void decode_q4_0(const uint8_t *restrict in, float *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += 18, out += BLOCK) {
+		split_nibbles(in + 2, q);
+		from_middle(q, 8, get_f16(in), out);
+	}
+}
+
+static void encode_q4_0(const float *restrict in, uint8_t *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += BLOCK, out += 18) {
+		put_f16(out, to_middle(in, 8, q));
+		join_nibbles(q, out + 2);
+	}
+}
+
+static void decode_q4_1(const uint8_t *restrict in, float *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += 20, out += BLOCK) {
+		split_nibbles(in + 4, q);
+		from_least(q, get_f16(in), get_f16(in + 2), out);
+	}
+}
+
+static void encode_q4_1(const float *restrict in, uint8_t *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += BLOCK, out += 20) {
+		float m;
+		put_f16(out, to_least(in, 15, &m, q));
+		put_f16(out + 2, m);
+		join_nibbles(q, out + 4);
+	}
+}
+
+static void decode_q5_0(const uint8_t *restrict in, float *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += 22, out += BLOCK) {
+		split_nibbles(in + 6, q);
+		add_fifth_bits(in + 2, q);
+		from_middle(q, 16, get_f16(in), out);
+	}
+}
+
+static void encode_q5_0(const float *restrict in, uint8_t *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += BLOCK, out += 22) {
+		put_f16(out, to_middle(in, 16, q));
+		put_fifth_bits(q, out + 2);
+		join_nibbles(q, out + 6);
+	}
+}
+
+static void decode_q5_1(const uint8_t *restrict in, float *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += 24, out += BLOCK) {
+		split_nibbles(in + 8, q);
+		add_fifth_bits(in + 4, q);
+		from_least(q, get_f16(in), get_f16(in + 2), out);
+	}
+}
+
+static void encode_q5_1(const float *restrict in, uint8_t *restrict out, size_t n)
+{
+	uint8_t q[BLOCK];
+	for (; n > 0; n -= BLOCK, in += BLOCK, out += 24) {
+		float m;
+		put_f16(out, to_least(in, 31, &m, q));
+		put_f16(out + 2, m);
+		put_fifth_bits(q, out + 4);
+		join_nibbles(q, out + 8);
+	}
+}
+
+const struct value_codec codec_q4_0 = { BLOCK, 18, decode_q4_0, encode_q4_0 };
+const struct value_codec codec_q4_1 = { BLOCK, 20, decode_q4_1, encode_q4_1 };
+const struct value_codec codec_q5_0 = { BLOCK, 22, decode_q5_0, encode_q5_0 };
+const struct value_codec codec_q5_1 = { BLOCK, 24, decode_q5_1, encode_q5_1 };
+
+/* ---- q8_0, q8_1 ---- */
+
+static void from_bytes(const uint8_t *restrict q, float d, float *restrict out)
+{
+	for (size_t j = 0; j < BLOCK; j++)
+		out[j] = (float)(int8_t)q[j] * d;
+}
+
+/* Returns d; the sum of the codes goes to *sum. */
+static float to_bytes(const float *restrict in, uint8_t *restrict q, int *sum)
+{
+	float d = block_max(in, BLOCK) / 127, id = inverse(d);
+	int total = 0;
+	for (size_t j = 0; j < BLOCK; j++) {
+		float scaled = in[j] * id;
+		int code = round_away(clamp_f32(scaled, -127, 127));
+		q[j] = (uint8_t)code;
+		total += code;
+	}
+	*sum = total;
+	return d;
+}
+
+static void decode_q8_0(const uint8_t *restrict in, float *restrict out, size_t n)
+{
+	for (; n > 0; n -= BLOCK, in += 34, out += BLOCK)
+		from_bytes(in + 2, get_f16(in), out);
+}
+
+static void encode_q8_0(const float *restrict in, uint8_t *restrict out, size_t n)
+{
+	int sum;
+	for (; n > 0; n -= BLOCK, in += BLOCK, out += 34)
+		put_f16(out, to_bytes(in, out + 2, &sum));
+}
+
+static void decode_q8_1(const uint8_t *restrict in, float *restrict out, size_t n)
+{
+	for (; n > 0; n -= BLOCK, in += 36, out += BLOCK)
+		from_bytes(in + 4, get_f16(in), out);
+}
+
+static void encode_q8_1(const float *restrict in, uint8_t *restrict out, size_t n)
+{
+	int sum;
+	for (; n > 0; n -= BLOCK, in += BLOCK, out += 36) {
+		float d = to_bytes(in, out + 4, &sum);
+		put_f16(out, d);
+		put_f16(out + 2, (float)sum * d);
+	}
+}
+
+const struct value_codec codec_q8_0 = { BLOCK, 34, decode_q8_0, encode_q8_0 };
+const struct value_codec codec_q8_1 = { BLOCK, 36, decode_q8_1, encode_q8_1 };
