@@ -6,6 +6,7 @@
 
 struct part {
 	const char          *path;    /* as it was opened; NULL in memory */
+	uint64_t             shard;   /* which file of its set it is */
 	struct arena         mem;     /* this file's model */
 	struct sys_file      file;    /* fd of -1 when the bytes are in memory */
 	struct reader        reader;
@@ -13,6 +14,8 @@ struct part {
 	const struct format *format;
 	struct model         model;
 	struct tn_report     report;  /* what opening this file tolerated */
+	bool                 mend;    /* read over what a rewrite mends */
+	struct tn_report     mended;  /* that was read over */
 };
 
 /* An empty part that part_close can take; budget is for its model. */

@@ -101,25 +101,30 @@ static tn_code find_inputs(struct save *s, struct inputs *in)
 	return TN_OK;
 }
 
-tn_code save_to_path(struct save *s, const char *path)
+tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
 {
 	const tn_write_options *opt = s->options;
 	struct inputs in = { NULL, 0 };
-	struct sys_out out;
 	struct sink sink;
-	if (!opt->exact_path && (path = path_with_extension(&s->mem, s->format, path)) == NULL)
-		return arena_err(&s->mem, s->err, "a path");
 	if (find_inputs(s, &in) != TN_OK ||
-	    sys_out_open(&out, path, opt->in_place, !opt->no_sync, s->plan.size, in.files, in.n, s->err) != TN_OK)
+	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, s->err) != TN_OK)
 		return s->err->code;
-	if (sink_init(&sink, &out, s->err) == TN_OK) {
+	if (sink_init(&sink, out, s->err) == TN_OK) {
 		stream(s, &sink);
 		sink_fini(&sink);
 	}
-	if (s->err->code == TN_OK)
-		return sys_out_commit(&out, s->err);
-	sys_out_abandon(&out);
+	if (s->err->code != TN_OK)
+		sys_out_abandon(out);
 	return s->err->code;
+}
+
+tn_code save_to_path(struct save *s, const char *path)
+{
+	struct sys_out out;
+	if (!s->options->exact_path && (path = path_with_extension(&s->mem, s->format, path)) == NULL)
+		return arena_err(&s->mem, s->err, "a path");
+	tn_code code = save_write(s, path, s->plan.size, &out);
+	return code == TN_OK ? sys_out_commit(&out, s->err) : code;
 }
 
 tn_code save_to_memory(struct save *s, void *buf, uint64_t cap)
