@@ -1,6 +1,6 @@
 /* convert.c - an open file into another, through the model and a plan. */
 #include "api/call.h"
-#include "api/file.h"
+#include "api/checkpoint.h"
 #include "api/path.h"
 #include "api/save.h"
 #include "base/mem.h"
@@ -36,35 +36,38 @@ static bool keeps(const tn_convert_options *opt, const tn_file *f, size_t i)
 	return opt->select(opt->select_ctx, &t);
 }
 
-static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, struct arena *a, struct model *m,
-                              struct source **sources, tn_error *err)
+static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, struct arena *a, struct selection *out,
+                              tn_error *err)
 {
 	struct tensor *t = arena_raw(a, f->model.n, sizeof *t);
-	struct source *s = t != NULL ? arena_raw(a, f->model.n, sizeof *s) : NULL;
+	const struct tensor **stored = arena_raw(a, f->model.n, sizeof *stored);
+	struct source *s = arena_raw(a, f->model.n, sizeof *s);
 	uint64_t n = 0;
-	if (s == NULL)
+	if (t == NULL || stored == NULL || s == NULL)
 		return arena_err(a, err, "the tensor list");
 	for (uint64_t i = 0; i < f->model.n; i++) {
 		if (!keeps(opt, f, (size_t)i))
 			continue;
 		t[n] = f->model.tensors[i];
+		stored[n] = &f->model.tensors[i];
 		s[n++] = source_of(f, &f->model.tensors[i]);
 	}
-	m->tensors = t;
-	m->n = n;
-	*sources = s;
+	*out = (struct selection){ .model = f->model, .sources = s, .stored = stored };
+	out->model.tensors = t;
+	out->model.n = n;
 	return TN_OK;
 }
 
-static tn_code cast_tensors(const tn_convert_options *opt, struct arena *a, struct model *m, struct source *sources,
-                            struct tn_report *report, tn_error *err)
+static tn_code cast_tensors(const tn_convert_options *opt, struct arena *a, struct selection *s, struct tn_report *report,
+                            tn_error *err)
 {
 	struct cast_rules rules = { opt->dtype, opt->quantize };
 	if (cast_check(&rules, err) != TN_OK)
 		return err->code;
-	for (uint64_t i = 0; i < m->n; i++) {
-		tn_dtype to = cast_target(&rules, &m->tensors[i]);
-		if (to != m->tensors[i].dtype && cast_tensor(&m->tensors[i], &sources[i], to, a, report, err) != TN_OK)
+	for (uint64_t i = 0; i < s->model.n; i++) {
+		struct tensor *t = &s->model.tensors[i];
+		tn_dtype to = cast_target(&rules, t);
+		if (to != t->dtype && cast_tensor(t, &s->sources[i], to, a, report, err) != TN_OK)
 			return err->code;
 	}
 	return TN_OK;
@@ -99,27 +102,43 @@ static tn_code write_out(struct save *s, const char *path, bool dry_run, tn_conv
 	return s->err->code;
 }
 
+/* What is to be written. *config is the config.json that it follows, or NULL. */
+static tn_code choose(const tn_file *f, const struct format *format, const tn_convert_options *opt, struct arena *mem,
+                      struct selection *s, const char **config, struct tn_report *said, struct tn_report *report,
+                      tn_error *err)
+{
+	if (checkpoint_config(f, format, opt, mem, config, err) != TN_OK || select_tensors(f, opt, mem, s, err) != TN_OK ||
+	    cast_tensors(opt, mem, s, report, err) != TN_OK)
+		return err->code;
+	if (*config != NULL && checkpoint_apply(f, format, opt, *config, NULL, mem, s, said, err) != TN_OK)
+		return err->code;
+	return set_metadata(opt, mem, &s->model, err);
+}
+
 static tn_code convert(const tn_file *f, const struct format *format, const char *path, const tn_convert_options *opt,
                        tn_converted *out, tn_error *err)
 {
-	struct model model = f->model;
-	struct source *sources = NULL;
+	struct selection chosen;
+	struct tn_report said; /* before the plan, which begins its own */
 	struct arena mem;
+	const char *config;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
-	if (select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK &&
-	    cast_tensors(opt, &mem, &model, sources, out->report, err) == TN_OK &&
-	    set_metadata(opt, &mem, &model, err) == TN_OK) {
-		bool same = format == f->format, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
+	report_init(&said);
+	if (choose(f, format, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
+		bool same = format == f->format && config == NULL, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
 		/* what it holds was carried into it before, unless it is new */
 		write.carry = write.carry || (same && f->enveloped && !cast);
 		struct save s = {
-			.format = format, .model = &model, .sources = sources, .options = &write,
+			.format = format, .model = &chosen.model, .sources = chosen.sources, .options = &write,
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
 		write_out(&s, path, opt->dry_run, out);
 	}
+	report_copy(&said, out->report);
+	report_fini(out->report);
+	*out->report = said;
 	arena_fini(&mem);
 	return err->code;
 }

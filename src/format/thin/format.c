@@ -20,4 +20,5 @@ const struct format format_thin = {
 	.verify = thin_verify,
 	.plan = thin_plan,
 	.seal = thin_seal,
+	.checkpoint = thin_checkpoint,
 };
