@@ -527,6 +527,10 @@ typedef struct tn_convert_options {
 	 * they were asked for. */
 	tn_dtype         quantize;
 	bool             dry_run; /* plan only: *size is exact, path is not touched */
+	/* Keep what is written when the conversion is interrupted, beside the target as .NAME.partial, and go on from there: the
+	 * bytes are the same. NAME.conversion-plan.json and NAME.conversion-journal.json tell how far it came; all three go
+	 * when the target is complete. USAGE together with in_place. */
+	bool             resume;
 	/* Hugging Face checkpoints, for formats that say what each tensor is for (thin): config.json beside the weights
 	 * (a folder of shards, or one safetensors file) tells, as do the digests of tokenizer.json and
 	 * tokenizer_config.json. UNSUPPORTED where it describes no model that the format knows. */

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/checkpoint.h"
 #include "api/path.h"
+#include "api/resume.h"
 #include "api/save.h"
 #include "base/mem.h"
 #include "io/cast.h"
@@ -90,28 +91,46 @@ static tn_code set_metadata(const tn_convert_options *opt, struct arena *a, stru
 
 /* ---- The conversion ---- */
 
-static tn_code write_out(struct save *s, const char *path, bool dry_run, tn_converted *out)
+static tn_code write_out(struct save *s, const char *path, const tn_convert_options *opt, tn_converted *out)
 {
 	if (save_begin(s) == TN_OK) {
 		out->size = s->plan.size;
 		out->tensors = s->model->n;
-		if (!dry_run)
+		if (!opt->dry_run && opt->resume)
+			save_resumable(s, path);
+		else if (!opt->dry_run)
 			save_to_path(s, path);
 	}
 	save_end(s);
 	return s->err->code;
 }
 
-/* What is to be written. *config is the config.json that it follows, or NULL. */
-static tn_code choose(const tn_file *f, const struct format *format, const tn_convert_options *opt, struct arena *mem,
-                      struct selection *s, const char **config, struct tn_report *said, struct tn_report *report,
-                      tn_error *err)
+/* Where the digests of a checkpoint are kept while the conversion is not finished; NULL in *out: nowhere. */
+static tn_code plan_file(const struct format *format, const char *path, const tn_convert_options *opt, struct arena *mem,
+                         const char **out, tn_error *err)
 {
-	if (checkpoint_config(f, format, opt, mem, config, err) != TN_OK || select_tensors(f, opt, mem, s, err) != TN_OK ||
+	*out = NULL;
+	if (!opt->resume || opt->dry_run)
+		return TN_OK;
+	if (opt->write.in_place)
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "a file that is written in place cannot be resumed");
+	return resume_plan_path(format, path, &opt->write, mem, out, err);
+}
+
+/* What is to be written. *config is the config.json that it follows, or NULL. */
+static tn_code choose(const tn_file *f, const struct format *format, const char *path, const tn_convert_options *opt,
+                      struct arena *mem, struct selection *s, const char **config, struct tn_report *said,
+                      struct tn_report *report, tn_error *err)
+{
+	const char *digests;
+	if (plan_file(format, path, opt, mem, &digests, err) != TN_OK ||
+	    checkpoint_config(f, format, opt, mem, config, err) != TN_OK || select_tensors(f, opt, mem, s, err) != TN_OK ||
 	    cast_tensors(opt, mem, s, report, err) != TN_OK)
 		return err->code;
-	if (*config != NULL && checkpoint_apply(f, format, opt, *config, NULL, mem, s, said, err) != TN_OK)
+	if (*config != NULL && checkpoint_apply(f, format, opt, *config, digests, mem, s, said, err) != TN_OK)
 		return err->code;
+	if (said->failed)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return set_metadata(opt, mem, &s->model, err);
 }
 
@@ -124,7 +143,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 	const char *config;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
 	report_init(&said);
-	if (choose(f, format, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
+	if (choose(f, format, path, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
 		bool same = format == f->format && config == NULL, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
 		/* what it holds was carried into it before, unless it is new */
@@ -134,7 +153,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
-		write_out(&s, path, opt->dry_run, out);
+		write_out(&s, path, opt, out);
 	}
 	report_copy(&said, out->report);
 	report_fini(out->report);

@@ -46,7 +46,7 @@ void save_end(struct save *s) { arena_fini(&s->mem); }
 
 /* ---- Writing ---- */
 
-static void stream(struct save *s, struct sink *out)
+void save_stream(struct save *s, struct sink *out)
 {
 	out->progress = s->options->work.progress;
 	out->progress_ctx = s->options->work.ctx;
@@ -110,7 +110,7 @@ tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_o
 	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, s->err) != TN_OK)
 		return s->err->code;
 	if (sink_init(&sink, out, s->err) == TN_OK) {
-		stream(s, &sink);
+		save_stream(s, &sink);
 		sink_fini(&sink);
 	}
 	if (s->err->code != TN_OK)
@@ -134,7 +134,7 @@ tn_code save_to_memory(struct save *s, void *buf, uint64_t cap)
 		return err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "the buffer has %llu bytes, the file takes %llu",
 		               (unsigned long long)cap, (unsigned long long)s->plan.size);
 	sink_init_memory(&sink, buf, cap, s->err);
-	stream(s, &sink);
+	save_stream(s, &sink);
 	sink_fini(&sink);
 	return s->err->code;
 }

@@ -34,6 +34,8 @@ void sink_write(struct sink *s, const void *p, size_t n);
 void sink_zero(struct sink *s, uint64_t n);
 /* n bytes of an open file from off: inside the kernel when no tap is on and it can, else through the buffer. */
 void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n);
+/* Passes over n bytes that an earlier run has written here: they are read back from its file where a tap wants them. */
+void    sink_replay(struct sink *s, const struct sys_file *from, uint64_t n);
 /* Overwrites bytes that were written before; never extends. */
 void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n);
 /* Hands the buffer to the system. */
