@@ -4,6 +4,7 @@
  * "changed" (nanoseconds since 1970); "digests", an array of objects with "tensor" and "blake3". */
 #include "api/digests.h"
 
+#include "api/resume.h"
 #include "api/set.h"
 #include "codec/json.h"
 
@@ -41,7 +42,7 @@ tn_code digests_save(const struct known *k, const char *path, struct arena *mem,
 	if (text.failed)
 		err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for the digests");
 	else
-		set_write_text(path, buf_bytes(&text), true, err);
+		resume_write_text(path, buf_bytes(&text), true, err);
 	buf_fini(&text);
 	return err->code;
 }

@@ -48,6 +48,16 @@ static tn_code find_paths(struct resume *r, const char *path)
 	return resume_plan_path(s->format, path, s->options, &s->mem, &r->plan, s->err);
 }
 
+tn_code resume_write_text(const char *path, tn_view text, bool sync, tn_error *err)
+{
+	struct sys_out out;
+	uint64_t have = 0;
+	if (sys_out_resume(&out, path, sync, text.len, &have, err) != TN_OK)
+		return err->code;
+	sys_out_write(&out, text.ptr, text.len, err);
+	return sys_out_commit(&out, err);
+}
+
 /* ---- What file it is ---- */
 
 static void hash_number(struct b3 *h, uint64_t v)
@@ -99,7 +109,7 @@ static tn_code put_journal(void *ctx, uint64_t done, tn_error *err)
 	                    r->layout, (unsigned long long)r->s->plan.size, (unsigned long long)done);
 	if (text == NULL)
 		return arena_err(&r->s->mem, err, "the journal");
-	return set_write_text(r->journal, tn_text(text), !r->s->options->no_sync, err);
+	return resume_write_text(r->journal, tn_text(text), !r->s->options->no_sync, err);
 }
 
 static bool is_text(const struct json_val *v, const char *text)

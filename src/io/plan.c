@@ -166,7 +166,7 @@ static void replay(const struct plan *p, struct span *span, struct sink *out)
 static void mark(const struct plan *p, uint64_t *marked, struct sink *out)
 {
 	const struct plan_resume *r = p->resume;
-	if (r == NULL || out->at < r->have || (out->at - *marked < r->step && out->at != p->size))
+	if (r == NULL || out->at <= *marked || (out->at - *marked < r->step && out->at != p->size))
 		return;
 	sink_flush(out);
 	if (sink_ok(out))
