@@ -43,7 +43,7 @@ struct hf {
 	uint64_t               experts;    /* 0: none, or not stated */
 	bool                   moe, has_eps;
 	double                 eps;
-	const char            *norm, *attention; /* operators */
+	const char            *norm;       /* operator */
 	/* hf_tape.c */
 	struct hf_stage       *stages;
 	uint64_t               n_stages, cap_stages;
@@ -59,6 +59,9 @@ bool hf_name_tensors(struct hf *h);
 bool hf_describe_model(struct hf *h);
 bool hf_lay_tape(struct hf *h);
 bool hf_plan_memory(struct hf *h);
+
+/* The operator for attention with so many heads; the kind is what stands before its underscore. */
+const char *hf_attention(uint64_t heads, uint64_t kv_heads);
 
 bool hf_no_memory(struct hf *h);
 /* The checkpoint is none that upstream's converter takes. */

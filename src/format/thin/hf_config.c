@@ -114,7 +114,7 @@ static bool drop_layers(struct hf *h)
 		return hf_no_memory(h);
 	uint64_t n = 0;
 	for (const struct tn_meta *v = list->as.kids.first; v != NULL; v = v->next)
-		if (v->type == TN_META_UINT)
+		if (v->type == TN_META_UINT && v->as.u <= UINT32_MAX)
 			h->dropped[n++] = v->as.u;
 	qsort(h->dropped, (size_t)n, sizeof *h->dropped, by_number);
 	for (uint64_t i = 0; i < n; i++)

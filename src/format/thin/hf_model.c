@@ -173,13 +173,11 @@ static bool find_hidden(struct hf *h)
 	const struct hf_tensor *embedding = hf_find(h, "model.embed_tokens.weight");
 	if (hf_uint(h, "hidden_size n_embd d_model", &h->hidden))
 		return true;
-	if (embedding != NULL && embedding->tensor->rank != 0) {
+	if (embedding != NULL && embedding->tensor->rank != 0)
 		h->hidden = embedding->tensor->shape[embedding->tensor->rank - 1];
-		return true;
-	}
-	if (!dimension(h, "model.layers.0.self_attn.q_proj.weight", 1, &h->hidden))
+	else if (!dimension(h, "model.layers.0.self_attn.q_proj.weight", 1, &h->hidden))
 		return hf_fail(h, "config.json does not say hidden_size, nor does the shape of a tensor");
-	hf_warn(h, "config.json does not say hidden_size: %" PRIu64 " by the shape of the first q_proj", h->hidden);
+	hf_warn(h, "config.json does not say hidden_size: %" PRIu64 " by the shape of a tensor", h->hidden);
 	return true;
 }
 
@@ -206,7 +204,8 @@ static void find_kv_heads(struct hf *h)
 	if (stated_heads(h, "num_key_value_heads num_kv_heads n_head_kv", &h->kv_heads))
 		return;
 	h->kv_heads = h->heads;
-	if (h->head_dim == 0 || !dimension(h, "model.layers.0.self_attn.k_proj.weight", 0, &rows) || rows % h->head_dim != 0)
+	if (h->head_dim == 0 || !dimension(h, "model.layers.0.self_attn.k_proj.weight", 0, &rows) ||
+	    rows % h->head_dim != 0 || rows / h->head_dim > UINT32_MAX)
 		return;
 	h->kv_heads = rows / h->head_dim;
 	if (h->kv_heads != h->heads)
@@ -246,7 +245,7 @@ static bool find_intermediate(const struct hf *h, uint64_t *out)
 	if (hf_uint(h, "intermediate_size ffn_dim ffn_hidden_size n_inner d_ff moe_intermediate_size expert_intermediate_size", out))
 		return true;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (dimension(h, shapes[i].name, shapes[i].dim, out)) {
+		if (dimension(h, shapes[i].name, shapes[i].dim, out) && *out % shapes[i].joined == 0) {
 			*out /= shapes[i].joined;
 			return true;
 		}
@@ -260,17 +259,16 @@ static bool add_norms(struct hf *h)
 	double rms, layer;
 	const char *layer_key = tn_meta_find(h->config, VIEW("layer_norm_eps")) != NULL ? "layer_norm_eps" : "layer_norm_epsilon";
 	bool has_rms = hf_real(h->config, "rms_norm_eps", &rms), has_layer = hf_real(h->config, layer_key, &layer);
-	if (!has_rms && is_model(h, "olmoe")) {
-		has_rms = true;
-		rms = 1e-5;
-	}
+	bool olmoe = is_model(h, "olmoe");
+	if (!has_rms)
+		rms = 1e-5; /* of olmoe, which may leave it out */
 	h->norm = has_layer && !has_rms ? "layer_norm" : "rms_norm";
-	h->has_eps = has_rms || has_layer;
-	h->eps = has_rms ? rms : layer;
+	h->has_eps = has_rms || has_layer || olmoe;
+	h->eps = has_layer && !has_rms ? layer : rms;
 	if (!h->has_eps)
 		return true;
-	return (!has_rms || add_real(h, "rms_norm_eps", rms)) && add_word(h, "norm_kind", h->norm) &&
-	       add_real(h, "norm_eps", h->eps);
+	return ((!has_rms && !olmoe) || add_real(h, "rms_norm_eps", rms)) &&
+	       add_word(h, "norm_kind", olmoe ? "rms_norm" : h->norm) && add_real(h, "norm_eps", h->eps);
 }
 
 /* At the top, or among the parameters of the rotation. */
@@ -341,7 +339,7 @@ static bool add_precisions(struct hf *h)
 	       add_list(h, "supported_precision_modes", list);
 }
 
-/* Truth values, or numbers in their place. */
+/* Truth values, or natural numbers in their place. */
 static bool add_no_rope(struct hf *h)
 {
 	const struct tn_meta *from = hf_array(h->config, "no_rope_layers");
@@ -349,10 +347,9 @@ static bool add_no_rope(struct hf *h)
 	if (list == NULL)
 		return false;
 	for (const struct tn_meta *v = from != NULL ? from->as.kids.first : NULL; v != NULL; v = v->next) {
-		if (v->type != TN_META_BOOL && v->type != TN_META_UINT && v->type != TN_META_INT)
+		if (v->type != TN_META_BOOL && v->type != TN_META_UINT)
 			continue;
-		bool is = v->type == TN_META_BOOL ? v->as.b : v->type == TN_META_UINT ? v->as.u != 0 : v->as.i != 0;
-		if (meta_add_bool(h->job->mem, list, VIEW(""), is) == NULL)
+		if (meta_add_bool(h->job->mem, list, VIEW(""), v->type == TN_META_BOOL ? v->as.b : v->as.u != 0) == NULL)
 			return hf_no_memory(h);
 	}
 	return add_list(h, "no_rope_layers", list);
@@ -425,7 +422,8 @@ static bool push_operators(struct hf *h, struct tn_meta *list, bool sinks)
 	bool per_layer = is_above_zero(h, "hidden_size_per_layer_input") || is_above_zero(h, "vocab_size_per_layer_input") ||
 	                 is_above_zero(h, "num_kv_shared_layers") || is_above_zero(h, "global_head_dim");
 	bool four_norms = any_ends(h, "pre_feedforward_layernorm.weight") && any_ends(h, "post_feedforward_layernorm.weight");
-	if (!PUSH(h, list, "embedding", h->norm, "qkv_projection", "rope", h->attention, "o_projection", "lm_head"))
+	const char *attention = hf_attention(h->heads, h->kv_heads);
+	if (!PUSH(h, list, "embedding", h->norm, "qkv_projection", "rope", attention, "o_projection", "lm_head"))
 		return false;
 	if (has_linear_layer(h) &&
 	    !PUSH(h, list, "gated_delta_net", "depthwise_causal_conv1d", "recurrent_state_cache", "gated_full_attention"))
@@ -471,25 +469,24 @@ static bool add_shape(struct hf *h)
 	       add_bool(h, "tie_word_embeddings", is_tied(h)) && take_string(h, "activation", "hidden_act hidden_activation");
 }
 
-static const char *attention_kind(const struct hf *h)
+const char *hf_attention(uint64_t heads, uint64_t kv_heads)
 {
-	return h->kv_heads == h->heads ? "mha" : h->kv_heads == 1 ? "mqa" : "gqa";
+	if (kv_heads == heads)
+		return "mha_attention";
+	return kv_heads == 1 ? "mqa_attention" : "gqa_attention";
 }
 
 static bool add_attention(struct hf *h)
 {
 	const char *bias = tn_meta_find(h->config, VIEW("qkv_bias")) != NULL ? "qkv_bias" : "attention_bias";
-	const char *kind = attention_kind(h);
-	h->attention = arena_printf(h->job->mem, "%s_attention", kind);
-	if (h->attention == NULL)
-		return hf_no_memory(h);
+	const tn_view kind = { (const uint8_t *)hf_attention(h->heads, h->kv_heads), 3 };
 	return take_bool(h, "qkv_bias", bias) && take_bool(h, "attention_bias", "attention_bias") &&
 	       add_word(h, "tensor_naming_scheme", "hf_decoder_layers") && add_variants(h) && add_precisions(h) &&
 	       add_no_rope(h) && take_uint(h, "no_rope_layer_interval", "no_rope_layer_interval") &&
 	       take_uint(h, "sliding_window", "sliding_window") && take_bool(h, "use_sliding_window", "use_sliding_window") &&
 	       take_uint(h, "max_position_embeddings", "max_position_embeddings n_positions max_seq_len seq_length") &&
 	       take_uint(h, "original_max_position_embeddings", "original_max_position_embeddings") && add_rope_variant(h) &&
-	       add_word(h, "architecture_family", family(h)) && add_word(h, "attention_kind", kind) &&
+	       add_word(h, "architecture_family", family(h)) && add_text(h, "attention_kind", kind) &&
 	       add_word(h, "mlp_kind", h->moe ? "sparse_moe" : "gated_dense") && add_layer_types(h);
 }
 

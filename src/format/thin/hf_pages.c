@@ -97,10 +97,10 @@ bool hf_layer(tn_view name, uint64_t *out)
 	static const char start[] = "model.layers.";
 	if (!view_starts(name, start))
 		return false;
-	tn_view number = { name.ptr + strlen(start), 0 };
-	while (number.len < name.len - strlen(start) && number.ptr[number.len] != '.')
-		number.len++;
-	return hf_number(number, out);
+	const uint8_t *number = name.ptr + strlen(start), *end = name.ptr + name.len, *dot = number;
+	while (dot < end && *dot != '.')
+		dot++;
+	return dot < end && hf_number((tn_view){ number, (size_t)(dot - number) }, out);
 }
 
 /* ---- Extras ---- */

@@ -207,14 +207,15 @@ static bool add_uint(struct hf *h, struct tn_meta *map, const char *key, uint64_
 /* The config's own numbers of heads, however large, go before those of the model. */
 static bool attention(struct hf *h, uint64_t layer)
 {
-	uint64_t heads = h->heads, kv_heads = h->kv_heads, window;
-	if (!stage(h, h->attention, "layer_%" PRIu64 "_attention", layer))
+	uint64_t heads = h->heads, kv_heads, window;
+	hf_uint(h, "num_attention_heads n_head num_heads", &heads);
+	if (!hf_uint(h, "num_key_value_heads num_kv_heads n_head_kv", &kv_heads))
+		kv_heads = h->kv_heads != h->heads ? h->kv_heads : heads;
+	if (!stage(h, hf_attention(heads, kv_heads), "layer_%" PRIu64 "_attention", layer))
 		return false;
 	struct tn_meta *map = params(h);
 	if (map == NULL)
 		return false;
-	hf_uint(h, "num_attention_heads n_head num_heads", &heads);
-	hf_uint(h, "num_key_value_heads num_kv_heads n_head_kv", &kv_heads);
 	uint64_t dim = h->head_dim != 0 ? h->head_dim : max_u64(1, h->hidden / max_u64(1, heads));
 	if (meta_add_bool(h->job->mem, map, VIEW("causal"), true) == NULL)
 		return hf_no_memory(h);
@@ -298,11 +299,12 @@ static bool mlp(struct hf *h, uint64_t layer)
 	if (router == NULL)
 		return dense(h, layer);
 	bool joined = joined_experts(h, layer, "gate_up_proj") != NULL && joined_experts(h, layer, "down_proj") != NULL;
-	if (!stage(h, "topk_router", "layer_%" PRIu64 "_moe_router", layer) || !refer(h, router))
+	if (!stage(h, "topk_router", "layer_%" PRIu64 "_moe_router", layer) || !refer(h, router) ||
+	    !SOME(h, layer, "mlp.router.bias"))
 		return false;
 	if (!joined)
 		return single_experts(h, layer);
-	return SOME(h, layer, "mlp.router.bias") && stage(h, "sparse_experts", "layer_%" PRIu64 "_moe_gate_up", layer) &&
+	return stage(h, "sparse_experts", "layer_%" PRIu64 "_moe_gate_up", layer) &&
 	       refer_experts(h, layer, "gate_up_proj") && stage(h, "sparse_experts", "layer_%" PRIu64 "_moe_down", layer) &&
 	       refer_experts(h, layer, "down_proj");
 }
