@@ -2,7 +2,8 @@
  *
  * The bytes are in .NAME.partial beside the target. NAME.conversion-journal.json says what file is being made, by a digest of
  * its layout and inputs, and how much of it is certain to be on the disk. What another layout or other inputs have left
- * is begun anew. What is taken over is read back where the format wants digests of it, so that damage there is found. */
+ * is begun anew. What is taken over is read back where the format wants digests of it: where one is not what it must be
+ * the run fails, and the next one begins anew. */
 #include "api/resume.h"
 
 #include "api/path.h"
@@ -184,9 +185,9 @@ tn_code save_resumable(struct save *s, const char *path)
 		run(&r, have);
 	sys_file_close(&r.written);
 	sys_out_commit(&r.out, s->err);
-	if (s->err->code == TN_OK) {
-		sys_file_remove(r.journal);
+	if (s->err->code == TN_OK)
 		sys_file_remove(r.plan);
-	}
+	if (s->err->code == TN_OK || s->err->code == TN_E_CHECKSUM)
+		sys_file_remove(r.journal);
 	return s->err->code;
 }
