@@ -45,9 +45,11 @@ endfunction()
 
 tenon_find(CBOR    libcbor    cbor.h       cbor)
 tenon_find(DEFLATE libdeflate libdeflate.h deflate)
+tenon_find(NETTLE  nettle     nettle/sha2.h nettle)
 tenon_find(YYJSON  yyjson     yyjson.h     yyjson)
 tenon_link_installed(${CBOR_LIBRARY})
 tenon_link_installed(${DEFLATE_LIBRARY})
+tenon_link_installed(${NETTLE_LIBRARY})
 
 string(FIND "${YYJSON_LIBRARY}" "${tenon_deps_root}/" at)
 if(at EQUAL 0)

@@ -173,7 +173,8 @@ typedef struct tn_tensor {
 	uint32_t        rank;       /* 0: a scalar, one element */
 	const uint64_t *shape;      /* rank numbers, outermost first */
 	uint64_t        nbytes;     /* logical: what tn_read hands out */
-	uint64_t        offset;     /* of the stored bytes, from the start of the file */
+	size_t          part;       /* the file that has it, see tn_file_part_at */
+	uint64_t        offset;     /* of the stored bytes, from the start of that file */
 	uint64_t        stored;     /* bytes in the file; differs from nbytes where encoded */
 	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat, op); or NULL */
 	const tn_digest *digest;    /* BLAKE3 of the bytes as the file states it, not as it is; or NULL */
@@ -267,14 +268,16 @@ typedef struct tn_open_options {
 	tn_io       io;
 	const char *format;          /* skip detection: a name from tn_format_at; NULL detects */
 	bool        ignore_envelope; /* show the container as it is, see docs/envelope.md */
+	bool        single;          /* open this one file, also where it is a shard of a model */
 } tn_open_options;
 
 typedef struct tn_file tn_file;
 
-/* Opens a model file: detects its format, reads header and index, checks every extent against
+/* Opens a model: detects the format of its file, reads header and index, checks every extent against
  * the size of the file. Tensor data is not touched. A path of a format with an extension rule
  * (burnpack: "model" means "model.bpk" when "model" does not exist) follows that rule.
- * *out is NULL on failure. */
+ * A model may lie in several files (docs/sets.md): path is then their folder, their index, or, where
+ * the format's shards say that they are shards, any one of them. *out is NULL on failure. */
 TN_API TN_CHECK tn_code tn_open(tn_file **out, const char *path, const tn_open_options *options,
                                 tn_error *err);
 /* The same over bytes in memory, which must outlive the tn_file unchanged. */
@@ -286,10 +289,19 @@ TN_API void             tn_close(tn_file *file);
 TN_API const char *tn_file_format(const tn_file *file);   /* "safetensors" */
 TN_API const char *tn_file_version(const tn_file *file);  /* the format version as text; "" where there is none */
 TN_API const char *tn_file_dialect(const tn_file *file);  /* "burnpack 0.19, unaligned"; "" for the plain format */
-TN_API uint64_t    tn_file_size(const tn_file *file);     /* bytes */
+TN_API uint64_t    tn_file_size(const tn_file *file);     /* bytes, of all files of a set */
 TN_API uint64_t    tn_file_alignment(const tn_file *file);/* largest power of two (at most 4096) that divides
                                                              the offset of every tensor that has bytes */
 TN_API uint64_t    tn_file_parameters(const tn_file *file); /* elements of all tensors, UINT64_MAX at most */
+
+/* The files that the model lies in: one, or those of a set in their order. */
+typedef struct tn_part {
+	const char *path; /* as it was opened; NULL for bytes in memory */
+	uint64_t    size; /* bytes */
+} tn_part;
+TN_API size_t  tn_file_part_count(const tn_file *file);
+TN_API tn_part tn_file_part_at(const tn_file *file, size_t i); /* i < count */
+
 /* What was tolerated while opening. Borrowed from the file; never NULL. */
 TN_API const tn_report *tn_warnings(const tn_file *file);
 
@@ -353,7 +365,8 @@ typedef struct tn_work {
 /* ---- Checking ---------------------------------------------------------------------------- */
 
 typedef struct tn_verify_options {
-	bool    deep; /* read tensor data as well: digests, bool values, padding */
+	bool    deep;    /* read tensor data as well: digests, bool values, padding */
+	bool    no_sums; /* tn_verify_path: do not compare SHA-256 with what is known of it */
 	tn_work work;
 } tn_verify_options;
 
@@ -362,6 +375,18 @@ typedef struct tn_verify_options {
  * that the check was carried out; the file is good when the report has no TN_ERROR. */
 TN_API TN_CHECK tn_code tn_verify(const tn_file *file, const tn_verify_options *options,
                                   tn_report **out, tn_error *err);
+
+/* The same for what a path means, also where tn_open fails because of a part of it: a file of a set that
+ * is missing, damaged or of another set is a finding. Beyond the files it compares a set's index, its
+ * folder and the headers in all directions; and the SHA-256 of each file with the name of its blob in
+ * a Hugging Face cache, an LFS pointer beside it, or FILE.sha256. */
+typedef struct tn_verified {
+	const char *format; /* static storage */
+	uint64_t    files;  /* that could be opened */
+	tn_report  *report; /* to be freed with tn_report_free; NULL on failure */
+} tn_verified;
+TN_API TN_CHECK tn_code tn_verify_path(const char *path, const tn_open_options *open,
+                                       const tn_verify_options *options, tn_verified *out, tn_error *err);
 
 /* BLAKE3 of the logical bytes of tensor i: what b3sum prints for these bytes. */
 TN_API TN_CHECK tn_code tn_hash_tensor(const tn_file *file, size_t i, tn_digest *out, tn_error *err);
@@ -373,14 +398,14 @@ TN_API TN_CHECK tn_code tn_hash(const tn_file *file, const tn_work *work, tn_dig
 /* 64 lower-case hex digits and a terminator. */
 TN_API void tn_digest_text(const tn_digest *digest, char out[2 * TN_DIGEST_LEN + 1]);
 
-/* Who owns each byte of the file. Regions are sorted by offset, cover the file and do not overlap;
- * tensors without bytes have regions of length 0. */
+/* Who owns each byte of the file. Regions are sorted by part and offset, cover each file and do not
+ * overlap; tensors without bytes have regions of length 0. */
 typedef enum tn_region_kind {
 	TN_REGION_HEADER,  /* fixed fields */
 	TN_REGION_INDEX,   /* metadata and tensor table */
 	TN_REGION_TENSOR,
 	TN_REGION_PADDING, /* bytes that the format asks for */
-	TN_REGION_GAP,     /* bytes that nothing claims */
+	TN_REGION_GAP,     /* bytes that nothing claims; labelled "copy": a tensor that another file of the set owns */
 	TN_REGION_TRAILING,/* bytes after the end of the model */
 	TN_REGION_FOOTER   /* a checksum or end mark */
 } tn_region_kind;
@@ -389,6 +414,7 @@ typedef struct tn_region {
 	tn_region_kind kind;
 	size_t         tensor; /* index of a TENSOR, else SIZE_MAX */
 	const char    *label;  /* "header", "index", "padding", ...; static storage */
+	size_t         part;   /* the file, see tn_file_part_at */
 } tn_region;
 typedef struct tn_map tn_map;
 TN_API TN_CHECK tn_code tn_map_new(tn_map **out, const tn_file *file, tn_error *err);
@@ -577,6 +603,56 @@ typedef struct tn_repack_options {
 /* Writes an archive with its pages in another order. The input must pass a deep verification. */
 TN_API TN_CHECK tn_code tn_thin_repack(const tn_file *file, const char *path, const tn_repack_options *options,
                                        uint64_t *records, uint64_t *size, tn_error *err);
+
+/* ---- Models in several files ------------------------------------------------------------- */
+
+/* How a model is cut: tensors stay whole and in order, a shard ends before it would pass a limit. A
+ * tensor larger than max_size gets a shard alone. */
+typedef struct tn_split_options {
+	const char      *format;      /* NULL: that of the file */
+	const char      *stem;        /* of the file names, STEM-00001-of-00003.EXT; NULL: "model" */
+	uint64_t         max_size;    /* bytes of tensors [5,000,000,000; none where max_tensors is given] */
+	uint64_t         max_tensors; /* 0: no limit */
+	bool             even;        /* no more shards than the limits ask for, and these as even as can be */
+	bool             dry_run;     /* plan only: names and sizes are exact, the folder is not touched */
+	tn_write_options write;
+} tn_split_options;
+
+typedef struct tn_shard {
+	const char *name;    /* in the folder */
+	uint64_t    size;    /* bytes of the file */
+	uint64_t    tensors;
+} tn_shard;
+
+/* What a split did, or would do. */
+typedef struct tn_shards tn_shards;
+TN_API size_t           tn_shards_count(const tn_shards *shards);
+TN_API tn_shard         tn_shards_at(const tn_shards *shards, size_t i); /* i < count */
+/* The name of the index; NULL where there is none: one shard alone, or a format that has none. */
+TN_API const char      *tn_shards_index(const tn_shards *shards);
+/* What was lost, changed or derived. Never NULL. */
+TN_API const tn_report *tn_shards_report(const tn_shards *shards);
+TN_API void             tn_shards_free(tn_shards *shards); /* NULL is allowed */
+
+/* Writes an open file as shards into a folder, which is made where it is missing. All files are written
+ * under temporary names first and appear one after the other, the index last; on failure none is left.
+ * A folder that holds files of that stem already is refused with USAGE. UNSUPPORTED for a format that
+ * has no shards. *out may be given on failure too, for its report; it is NULL where planning did not
+ * begin. The way back is tn_convert of the opened set. */
+TN_API TN_CHECK tn_code tn_split(const tn_file *file, const char *folder, const tn_split_options *options,
+                                 tn_shards **out, tn_error *err);
+
+/* Makes the index of a set anew from the headers of all model files in its folder. path is the folder,
+ * or an index in it. Where two files hold a tensor of the same name the old index says which counts, else
+ * a numbered file goes before one that is not, else CORRUPT. out may be NULL: the old index is replaced,
+ * or STEM.safetensors.index.json made. *report tells what changed; it is NULL only where memory ran out. */
+TN_API TN_CHECK tn_code tn_rebuild_index(const char *path, const char *out, const tn_open_options *open,
+                                         const tn_write_options *write, tn_report **report, tn_error *err);
+/* Writes a file again, to out, without the faults that can be mended without guessing: bytes after the end,
+ * a header padded with NULs, missing padding (GGUF), a missing 'format' (safetensors). Of a set it is the index that is
+ * made anew. *report says what was mended; where that is nothing, nothing is written. */
+TN_API TN_CHECK tn_code tn_repair(const char *path, const char *out, const tn_open_options *open,
+                                  const tn_write_options *write, tn_report **report, tn_error *err);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,9 @@ struct tn_file {
 	bool                 enveloped; /* the model is not what the container shows, but what it was made from */
 };
 
+/* An empty one that tn_close can take: one part, not yet open. NULL when memory is out. */
+struct tn_file *file_new(const tn_open_options *opt);
+
 static inline const struct reader *reader_of(const struct tn_file *f, const struct tensor *t)
 {
 	return &f->parts[t->part].reader;

@@ -14,6 +14,14 @@ uint64_t tn_file_size(const tn_file *f)
 	return sum;
 }
 
+size_t tn_file_part_count(const tn_file *f) { return f->n_parts; }
+
+tn_part tn_file_part_at(const tn_file *f, size_t i)
+{
+	if (i >= f->n_parts)
+		return (tn_part){ NULL, 0 };
+	return (tn_part){ f->parts[i].actual, f->parts[i].reader.size };
+}
 
 const tn_report *tn_warnings(const tn_file *f) { return &f->report; }
 const tn_meta *tn_metadata(const tn_file *f) { return f->model.metadata; }

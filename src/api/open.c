@@ -1,13 +1,13 @@
-/* open.c - from a path or bytes to an open file: its part, and the model that was put into it. */
+/* open.c - from a path or bytes to an open file: its parts, and the model that was put into them. */
 #include "api/call.h"
-#include "api/file.h"
+#include "api/set.h"
 #include "base/mem.h"
 
 #include <string.h>
 
 static const tn_open_options defaults;
 
-static tn_file *new_file(const tn_open_options *opt)
+tn_file *file_new(const tn_open_options *opt)
 {
 	uint64_t budget = limit_or(opt->limits.max_memory, DEFAULT_MEMORY);
 	tn_file *f = mem_alloc(sizeof *f);
@@ -33,53 +33,57 @@ void tn_close(tn_file *f)
 	mem_free(f);
 }
 
-static tn_code index_names(tn_file *f, tn_error *err)
+/* ---- A set ---- */
+
+static tn_code open_set(tn_file *f, struct set *s, tn_error *err)
 {
-	uint64_t other;
-	if (!strmap_init(&f->names, &f->mem, f->model.n))
-		return arena_err(&f->mem, err, "the name index");
-	for (uint64_t i = 0; i < f->model.n; i++)
-		strmap_add(&f->names, model_name_at, &f->model, i, &other);
-	return TN_OK;
+	tn_code code = set_open(f, s, NULL, err);
+	return code == TN_OK ? set_merge(f, s, s->opt, NULL, err) : code;
 }
 
-/* The envelope speaks only after the container has been found sound by itself. */
-static tn_code restore(tn_file *f, tn_error *err)
+static tn_code open_single(tn_file *f, const char *path, const tn_open_options *opt, tn_error *err)
 {
-	tn_view key = tn_text(f->format->envelope_key);
-	const struct tn_meta *node = meta_find(f->model.metadata, key);
-	tn_view text;
-	if (key.len == 0 || !tn_meta_string(node, &text))
-		return TN_OK;
-	if (envelope_apply(&f->model, text, &f->mem, &f->report, &f->enveloped, err) != TN_OK)
-		return err->code;
-	if (f->enveloped)
-		meta_remove(f->model.metadata, key);
-	return TN_OK;
+	tn_code code = part_open(&f->first, path, opt, err);
+	return code == TN_OK ? set_merge(f, NULL, opt, NULL, err) : code;
 }
 
-/* Takes the only part's model for the whole. */
-static tn_code finish(tn_file *f, const tn_open_options *opt, tn_error *err)
+static tn_code open_any(tn_file *f, struct set *s, const char *path, tn_error *err)
 {
-	f->format = f->first.format;
-	f->model = f->first.model;
-	report_copy(&f->report, &f->first.report);
-	if (!opt->ignore_envelope && restore(f, err) != TN_OK)
+	bool is_set;
+	if (set_find(s, path, &is_set, err) != TN_OK)
 		return err->code;
-	if (f->report.failed)
-		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
-	return index_names(f, err);
+	if (is_set)
+		return open_set(f, s, err);
+	if (part_open(&f->first, path, s->opt, err) != TN_OK || set_of_any(s, &f->first, &is_set, err) != TN_OK)
+		return err->code;
+	if (!is_set)
+		return set_merge(f, NULL, s->opt, NULL, err);
+	part_close(&f->first); /* opened again as one of them */
+	part_init(&f->first, f->mem.budget);
+	return open_set(f, s, err);
+}
+
+static tn_code open_path(tn_file *f, const char *path, const tn_open_options *opt, tn_error *err)
+{
+	struct tn_report said;
+	if (opt->single)
+		return open_single(f, path, opt, err);
+	report_init(&said);
+	struct set s = { .mem = &f->mem, .opt = opt, .report = &said };
+	tn_code code = open_any(f, &s, path, err);
+	report_fini(&said);
+	return code;
 }
 
 /* path of NULL: the bytes. */
 static tn_code open_either(tn_file **out, const char *path, tn_view bytes, const tn_open_options *opt, tn_error *err)
 {
-	tn_file *f = new_file(opt);
+	tn_file *f = file_new(opt);
 	if (f == NULL)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
-	tn_code code = path != NULL ? part_open(&f->first, path, opt, err) : part_open_memory(&f->first, bytes, opt, err);
-	if (code == TN_OK)
-		code = finish(f, opt, err);
+	tn_code code = path != NULL ? open_path(f, path, opt, err) : part_open_memory(&f->first, bytes, opt, err);
+	if (code == TN_OK && path == NULL)
+		code = set_merge(f, NULL, opt, NULL, err);
 	if (code == TN_OK)
 		*out = f;
 	else

@@ -17,11 +17,13 @@ void part_init(struct part *p, uint64_t budget)
 	p->file.fd = p->file.direct_fd = -1;
 	arena_init(&p->mem, budget);
 	report_init(&p->report);
+	report_init(&p->mended);
 }
 
 void part_close(struct part *p)
 {
 	report_fini(&p->report);
+	report_fini(&p->mended);
 	arena_fini(&p->mem);
 	mem_free(p->head);
 	mem_free(p->actual);
@@ -79,7 +81,7 @@ static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *o
 		return arena_err(&p->mem, err, "the model");
 	*job = (struct parse_job){
 		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
-		.mem = &p->mem, .model = &p->model, .report = &p->report,
+		.mem = &p->mem, .model = &p->model, .report = &p->report, .mend = p->mend, .mended = &p->mended,
 		.check = { UINT64_MAX, UINT64_MAX }, .err = err, .passed = passed, .passed_ctx = p,
 	};
 	return p->format->parse(job);
@@ -92,6 +94,8 @@ static void forget(struct part *p, tn_error *err)
 	arena_init(&p->mem, budget);
 	report_fini(&p->report);
 	report_init(&p->report);
+	report_fini(&p->mended);
+	report_init(&p->mended);
 	err_clear(err);
 }
 

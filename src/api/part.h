@@ -7,6 +7,7 @@
 struct part {
 	const char          *path;    /* as it was asked for; the caller's, while the file is opened */
 	char                *actual;  /* what was opened, a copy; NULL in memory */
+	uint64_t             shard;   /* which file of its set it is */
 	struct arena         mem;     /* this file's model */
 	struct sys_file      file;    /* fd of -1 when the bytes are in memory */
 	struct reader        reader;
@@ -14,6 +15,8 @@ struct part {
 	const struct format *format;
 	struct model         model;
 	struct tn_report     report;  /* what opening this file tolerated */
+	bool                 mend;    /* read over what a rewrite mends */
+	struct tn_report     mended;  /* that was read over */
 };
 
 /* An empty part that part_close can take; budget is for its model. */

@@ -104,23 +104,28 @@ static tn_code find_inputs(const struct plan_out *o, struct inputs *in)
 	return TN_OK;
 }
 
-tn_code plan_to_path(const struct plan_out *o, const char *path)
+static tn_code write_out(const struct plan_out *o, const char *path, uint64_t room, struct sys_out *out)
 {
 	const tn_write_options *opt = o->options;
 	struct inputs in = { NULL, 0 };
-	struct sys_out out;
 	struct sink sink;
 	if (find_inputs(o, &in) != TN_OK ||
-	    sys_out_open(&out, path, opt->in_place, !opt->no_sync, o->plan->size, in.files, in.n, o->err) != TN_OK)
+	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, o->err) != TN_OK)
 		return o->err->code;
-	if (sink_init(&sink, &out, o->err) == TN_OK) {
+	if (sink_init(&sink, out, o->err) == TN_OK) {
 		stream(o, &sink);
 		sink_fini(&sink);
 	}
-	if (o->err->code == TN_OK)
-		return sys_out_commit(&out, o->err);
-	sys_out_abandon(&out);
+	if (o->err->code != TN_OK)
+		sys_out_abandon(out);
 	return o->err->code;
+}
+
+tn_code plan_to_path(const struct plan_out *o, const char *path)
+{
+	struct sys_out out;
+	tn_code code = write_out(o, path, o->plan->size, &out);
+	return code == TN_OK ? sys_out_commit(&out, o->err) : code;
 }
 
 static tn_code seal(void *ctx, struct sink *out)
@@ -137,12 +142,18 @@ static struct plan_out plan_of(struct save *s)
 	};
 }
 
+tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
+{
+	struct plan_out o = plan_of(s);
+	return write_out(&o, path, room, out);
+}
+
 tn_code save_to_path(struct save *s, const char *path)
 {
-	struct plan_out out = plan_of(s);
+	struct plan_out o = plan_of(s);
 	if (!s->options->exact_path && (path = path_with_extension(&s->mem, s->format, path)) == NULL)
 		return arena_err(&s->mem, s->err, "a path");
-	return plan_to_path(&out, path);
+	return plan_to_path(&o, path);
 }
 
 tn_code save_to_memory(struct save *s, void *buf, uint64_t cap)

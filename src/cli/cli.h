@@ -22,7 +22,7 @@ struct cli {
 	const struct command *command;
 	const char          **args; /* positional arguments */
 	int                   nargs;
-	bool                  json, quiet, verbose, help;
+	bool                  json, quiet, verbose, help, single;
 	const char           *from; /* a format's name, or NULL */
 	int                   io;   /* 0, or 1 + tn_io */
 	uint64_t              threads, max_memory;
@@ -39,7 +39,7 @@ struct command {
 	enum status     (*run)(const struct cli *cli, const void *options);
 };
 
-extern const struct command cmd_ls, cmd_info, cmd_get, cmd_convert, cmd_verify, cmd_hash, cmd_map,
+extern const struct command cmd_ls, cmd_info, cmd_get, cmd_convert, cmd_split, cmd_merge, cmd_verify, cmd_hash, cmd_map,
 	cmd_formats, cmd_meta, cmd_sample, cmd_pack, cmd_unpack, cmd_repack;
 
 /* The work options of the library as the command line gave them; progress draws a bar on a

@@ -1,4 +1,4 @@
-/* cmd_convert.c - tenon convert: a file in another format, or again in its own. */
+/* cmd_convert.c - tenon convert: a model in another format, or again in its own; and tenon merge: those of several files. */
 #include "cli/fail.h"
 #include "cli/glob.h"
 #include "cli/input.h"
@@ -178,6 +178,13 @@ static tn_write_options write_options(const struct cli *cli, const struct conver
 	};
 }
 
+/* A shard that stands alone is a mistake: what it lacks would be lacking in OUT. */
+static bool is_one_file(const struct cli *cli, const tn_file *file)
+{
+	const char *path = tn_file_part_at(file, 0).path;
+	return tn_file_part_count(file) == 1 && (path == NULL || strcmp(path, cli->args[0]) == 0);
+}
+
 static enum status run(const struct cli *cli, const void *own)
 {
 	const struct convert *o = own;
@@ -195,7 +202,10 @@ static enum status run(const struct cli *cli, const void *own)
 	if (pairs == NULL)
 		return STATUS_USAGE;
 	status = input_open(&in, cli, cli->args[0]);
-	if (status == STATUS_YES) {
+	if (status == STATUS_YES && cli->command == &cmd_merge && is_one_file(cli, in.file)) {
+		status = fail_usage(cli, "'%s' is one file: name the folder or the index of a set", cli->args[0]);
+		input_close(&in);
+	} else if (status == STATUS_YES) {
 		tn_convert_options how = {
 			.format = format.name,
 			.write = write_options(cli, o),
@@ -218,5 +228,14 @@ const struct command cmd_convert = {
 	           "envelope in its metadata and comes back from there. What would be lost is\n"
 	           "listed and refused (exit status 1) unless --allow-loss is given. OUT appears\n"
 	           "whole or not at all, except with --in-place.\n",
+	.options = options, .size = sizeof(struct convert), .least = 2, .most = 2, .run = run,
+};
+
+const struct command cmd_merge = {
+	.name = "merge", .args = "IN OUT",
+	.summary = "Write the files of a set as one",
+	.details = "IN is the folder of the set, its index, or one of its shards where the shards say\n"
+	           "that they are such. The shards stay as they are. OUT may be of any format: this is\n"
+	           "'tenon convert' for sets, and for nothing else.\n",
 	.options = options, .size = sizeof(struct convert), .least = 2, .most = 2, .run = run,
 };

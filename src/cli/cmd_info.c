@@ -69,6 +69,8 @@ static void print_facts(const char *path, const tn_file *file, uint64_t data)
 		text_fmt(cell, " %s", tn_file_version(file));
 	if (*tn_file_dialect(file) != '\0')
 		text_str(fact(&t, "dialect"), tn_file_dialect(file));
+	if (tn_file_part_count(file) > 1)
+		text_count(fact(&t, "files"), tn_file_part_count(file));
 	text_exact_size(fact(&t, "size"), tn_file_size(file));
 	text_exact_size(fact(&t, "data"), data);
 	text_count(fact(&t, "tensors"), tn_tensor_count(file));
@@ -121,6 +123,18 @@ static void json_dtypes(struct json *j, const struct use uses[TN_DTYPES])
 	js_close(j);
 }
 
+static void json_parts(struct json *j, const tn_file *file)
+{
+	js_open(js_at(j, "files"), '[', JSON_LINES);
+	for (size_t i = 0; i < tn_file_part_count(file); i++) {
+		js_open(j, '{', JSON_ONE_LINE);
+		js_string(js_at(j, "name"), tn_text(input_part(file, i)));
+		js_uint(js_at(j, "size"), tn_file_part_at(file, i).size);
+		js_close(j);
+	}
+	js_close(j);
+}
+
 static void print_json(const char *path, const tn_file *file, const struct use uses[TN_DTYPES],
                        uint64_t data)
 {
@@ -132,6 +146,8 @@ static void print_json(const char *path, const tn_file *file, const struct use u
 	js_string(js_at(&j, "version"), tn_text(tn_file_version(file)));
 	js_string(js_at(&j, "dialect"), tn_text(tn_file_dialect(file)));
 	js_uint(js_at(&j, "size"), tn_file_size(file));
+	if (tn_file_part_count(file) > 1)
+		json_parts(&j, file);
 	js_uint(js_at(&j, "tensors"), tn_tensor_count(file));
 	js_uint(js_at(&j, "parameters"), tn_file_parameters(file));
 	js_uint(js_at(&j, "alignment"), tn_file_alignment(file));

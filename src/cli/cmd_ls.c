@@ -65,20 +65,23 @@ static tn_tensor *choose(const tn_file *file, const struct ls *o, size_t *n)
 
 /* ---- For people ---- */
 
-static void print_table(const tn_tensor *list, size_t n)
+static void print_table(const tn_file *file, const tn_tensor *list, size_t n)
 {
 	static const struct column columns[] = {
 		{ "NAME", false }, { "DTYPE", false }, { "SHAPE", false }, { "SIZE", true },
-		{ "OFFSET", true },
+		{ "OFFSET", true }, { "FILE", false },
 	};
+	bool set = tn_file_part_count(file) > 1;
 	struct table t;
-	table_init(&t, columns, 5);
+	table_init(&t, columns, set ? 6 : 5);
 	for (size_t i = 0; i < n; i++) {
 		text_escape(table_cell(&t), list[i].name);
 		text_dtype(table_cell(&t), &list[i]);
 		text_shape(table_cell(&t), list[i].rank, list[i].shape);
 		text_bytes(table_cell(&t), list[i].stored);
 		text_fmt(table_cell(&t), "%" PRIu64, list[i].offset);
+		if (set)
+			text_escape(table_cell(&t), tn_text(input_part(file, list[i].part)));
 	}
 	table_print(&t, "", true);
 }
@@ -109,7 +112,7 @@ static void print_total(const tn_tensor *list, size_t n, size_t shown, size_t al
 
 /* ---- For scripts ---- */
 
-static void json_tensor(struct json *j, const tn_tensor *t)
+static void json_tensor(struct json *j, const tn_file *file, const tn_tensor *t)
 {
 	js_open(j, '{', JSON_ONE_LINE);
 	js_string(js_at(j, "name"), t->name);
@@ -122,6 +125,8 @@ static void json_tensor(struct json *j, const tn_tensor *t)
 	js_close(j);
 	js_uint(js_at(j, "offset"), t->offset);
 	js_uint(js_at(j, "nbytes"), t->stored);
+	if (tn_file_part_count(file) > 1)
+		js_string(js_at(j, "part"), tn_text(input_part(file, t->part)));
 	js_close(j);
 }
 
@@ -137,7 +142,7 @@ static void print_json(const char *path, const tn_file *file, const tn_tensor *l
 	meta_json(js_at(&j, "metadata"), tn_metadata(file));
 	js_open(js_at(&j, "tensors"), '[', JSON_LINES);
 	for (size_t i = 0; i < n; i++)
-		json_tensor(&j, &list[i]);
+		json_tensor(&j, file, &list[i]);
 	js_close(&j);
 	findings_json(&j, "warnings", tn_warnings(file));
 	js_close(&j);
@@ -163,7 +168,7 @@ static enum status run(const struct cli *cli, const void *own)
 		if (o->tree)
 			tree_print(list, shown);
 		else
-			print_table(list, shown);
+			print_table(in.file, list, shown);
 		if (!cli->quiet)
 			print_total(list, n, shown, tn_tensor_count(in.file));
 	}

@@ -23,10 +23,11 @@ static void print_table(const tn_file *file, const tn_map *map)
 {
 	static const struct column columns[] = {
 		{ "OFFSET", true }, { "END", true }, { "SIZE", true }, { "KIND", false },
-		{ "OWNER", false },
+		{ "OWNER", false }, { "FILE", false },
 	};
+	bool set = tn_file_part_count(file) > 1;
 	struct table t;
-	table_init(&t, columns, 5);
+	table_init(&t, columns, set ? 6 : 5);
 	for (size_t i = 0; i < tn_map_count(map); i++) {
 		tn_region r = tn_map_at(map, i);
 		text_fmt(table_cell(&t), "%" PRIu64, r.offset);
@@ -34,6 +35,8 @@ static void print_table(const tn_file *file, const tn_map *map)
 		text_bytes(table_cell(&t), r.len);
 		text_str(table_cell(&t), kinds[r.kind]);
 		text_owner(table_cell(&t), file, &r);
+		if (set)
+			text_escape(table_cell(&t), tn_text(input_part(file, r.part)));
 	}
 	table_print(&t, "", true);
 }
@@ -48,6 +51,8 @@ static void json_region(struct json *j, const tn_file *file, const tn_region *r)
 		js_string(js_at(j, "tensor"), tn_tensor_at(file, r->tensor).name);
 	else
 		js_null(js_at(j, "tensor"));
+	if (tn_file_part_count(file) > 1)
+		js_string(js_at(j, "part"), tn_text(input_part(file, r->part)));
 	js_close(j);
 }
 

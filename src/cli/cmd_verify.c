@@ -2,15 +2,24 @@
 #include "cli/fail.h"
 #include "cli/input.h"
 #include "cli/out.h"
+#include "cli/signals.h"
 #include <inttypes.h>
+#include <string.h>
 
 struct verify {
-	bool deep;
+	bool        deep, no_sums, rebuild;
+	const char *repair, *output;
 };
 
 #define AT(field) offsetof(struct verify, field)
 static const struct opt options[] = {
 	{ "deep", 0, OPT_FLAG, AT(deep), NULL, "read every byte: digests, bool values, padding" },
+	{ "no-sums", 0, OPT_FLAG, AT(no_sums), NULL, "do not compare SHA-256 with what is known of it" },
+	{ "rebuild-index", 0, OPT_FLAG, AT(rebuild), NULL,
+	  "make the index of a set anew from its files" },
+	{ "output", 'o', OPT_TEXT, AT(output), "OUT", "where --rebuild-index writes it" },
+	{ "repair", 0, OPT_TEXT, AT(repair), "OUT",
+	  "write to OUT what can be mended without guessing" },
 	OPT_END
 };
 
@@ -77,53 +86,128 @@ static void print_verdict(const char *path, const tn_report *report)
 	out_text(&t);
 }
 
-static void print_json(const char *path, const tn_file *file, const tn_report *report)
+static void print_json(const char *path, const char *format, const tn_report *report)
 {
 	struct json j;
 	js_begin(&j, stdout);
 	js_open(&j, '{', JSON_LINES);
 	js_string(js_at(&j, "file"), tn_text(path));
-	js_string(js_at(&j, "format"), tn_text(tn_file_format(file)));
+	js_string(js_at(&j, "format"), tn_text(format));
 	js_bool(js_at(&j, "ok"), tn_report_of(report, TN_ERROR) == 0);
 	findings_json(&j, "findings", report);
 	js_close(&j);
 	js_end(&j);
 }
 
-static enum status verify(const struct cli *cli, const struct verify *o, const tn_file *file)
+static enum status print(const struct cli *cli, const char *format, const tn_report *report)
 {
 	const char *path = cli->args[0];
-	tn_verify_options how = { .deep = o->deep, .work = cli_work(cli) };
-	tn_report *report;
-	tn_error err = { 0 };
-	if (tn_verify(file, &how, &report, &err) != TN_OK)
-		return fail(cli, path, &err);
+	bool ok = tn_report_of(report, TN_ERROR) == 0;
 	if (cli->json) {
-		print_json(path, file, report);
+		print_json(path, format, report);
 	} else {
 		print_findings(report, cli->quiet ? TN_ERROR : TN_NOTE);
-		if (!cli->quiet || tn_report_of(report, TN_ERROR) > 0)
+		if (!cli->quiet || !ok)
 			print_verdict(path, report);
 	}
-	enum status status = tn_report_of(report, TN_ERROR) == 0 ? STATUS_YES : STATUS_NO;
-	tn_report_free(report);
-	return status;
+	return ok ? STATUS_YES : STATUS_NO;
 }
 
-static enum status run(const struct cli *cli, const void *own)
+/* Standard input: bytes without a name, and nothing beside them. */
+static enum status verify_stdin(const struct cli *cli, const tn_verify_options *how)
 {
 	struct input in;
+	tn_report *report;
+	tn_error err = { 0 };
 	enum status status = input_open(&in, cli, cli->args[0]);
 	if (status != STATUS_YES)
 		return status;
-	status = verify(cli, own, in.file);
+	if (tn_verify(in.file, how, &report, &err) != TN_OK) {
+		status = fail(cli, cli->args[0], &err);
+	} else {
+		status = print(cli, tn_file_format(in.file), report);
+		tn_report_free(report);
+	}
 	input_close(&in);
 	return status;
 }
 
+/* ---- Mending ---- */
+
+static void json_mended(const struct cli *cli, const tn_report *report)
+{
+	struct json j;
+	js_begin(&j, stdout);
+	js_open(&j, '{', JSON_LINES);
+	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
+	findings_json(&j, "changes", report);
+	js_close(&j);
+	js_end(&j);
+}
+
+static enum status mend(const struct cli *cli, const struct verify *o, const tn_open_options *open)
+{
+	tn_write_options write = { .max_memory = cli->max_memory, .work = cli_work(cli) };
+	tn_report *report;
+	tn_error err = { 0 };
+	enum status status = STATUS_YES;
+	tn_code code = o->rebuild
+		? tn_rebuild_index(cli->args[0], o->output, open, &write, &report, &err)
+		: tn_repair(cli->args[0], o->repair, open, &write, &report, &err);
+	if (code != TN_OK)
+		status = fail_findings(cli, cli->args[0], &err, report);
+	else if (cli->json)
+		json_mended(cli, report);
+	else if (!cli->quiet)
+		print_findings(report, TN_NOTE);
+	tn_report_free(report);
+	return status;
+}
+
+static bool options_fit(const struct cli *cli, const struct verify *o)
+{
+	bool from_stdin = strcmp(cli->args[0], "-") == 0;
+	if (o->output != NULL && !o->rebuild)
+		fail_usage(cli, "-o goes with --rebuild-index");
+	else if (o->rebuild && o->repair != NULL)
+		fail_usage(cli, "--rebuild-index and --repair exclude each other");
+	else if (from_stdin && (o->rebuild || o->repair != NULL))
+		fail_usage(cli, "standard input cannot be mended: name a file");
+	else
+		return true;
+	return false;
+}
+
+static enum status run(const struct cli *cli, const void *own)
+{
+	const struct verify *o = own;
+	tn_verify_options how = { .deep = o->deep, .no_sums = o->no_sums, .work = cli_work(cli) };
+	tn_open_options open;
+	tn_verified done;
+	tn_error err = { 0 };
+	enum status status = input_options(cli, &open);
+	if (status != STATUS_YES)
+		return status;
+	if (!options_fit(cli, o))
+		return STATUS_USAGE;
+	if (o->rebuild || o->repair != NULL)
+		return mend(cli, o, &open);
+	if (strcmp(cli->args[0], "-") == 0)
+		return verify_stdin(cli, &how);
+	signals_watch(cli->args[0], NULL, 0);
+	if (tn_verify_path(cli->args[0], &open, &how, &done, &err) != TN_OK)
+		return fail(cli, cli->args[0], &err);
+	status = print(cli, done.format, done.report);
+	tn_report_free(done.report);
+	return status;
+}
+
 const struct command cmd_verify = {
-	.name = "verify", .args = "FILE", .summary = "Check a file and list everything found",
-	.details = "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file\n"
+	.name = "verify", .args = "FILE", .summary = "Check a file or a set and list everything found",
+	.details = "FILE may be the folder or the index of a set: index, files and headers are then\n"
+	           "compared in all directions. The SHA-256 of a file is compared with the name of its\n"
+	           "blob in a Hugging Face cache, an LFS pointer beside it, and FILE.sha256.\n"
+	           "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file\n"
 	           "cannot be opened at all.\n",
 	.options = options, .size = sizeof(struct verify), .least = 1, .most = 1, .run = run,
 };

@@ -68,21 +68,38 @@ static void watch(const struct input *in, const char *path)
 {
 	tn_view bytes;
 	const uint8_t *start = in->bytes;
-	if (start == NULL && tn_tensor_count(in->file) > 0
+	if (start == NULL && tn_tensor_count(in->file) > 0 && tn_tensor_at(in->file, 0).part == 0
 	    && tn_bytes(in->file, 0, &bytes, NULL) == TN_OK && bytes.len > 0)
 		start = bytes.ptr - tn_tensor_at(in->file, 0).offset;
-	signals_watch(path, start, tn_file_size(in->file));
+	signals_watch(path, start, tn_file_part_at(in->file, 0).size); /* of a set the first file alone */
+}
+
+const char *input_part(const tn_file *file, size_t part)
+{
+	const char *path = tn_file_part_at(file, part).path;
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	return slash != NULL ? slash + 1 : path;
+}
+
+enum status input_options(const struct cli *cli, tn_open_options *out)
+{
+	*out = (tn_open_options){ .limits.max_memory = cli->max_memory, .format = cli->from,
+	                          .single = cli->single };
+	if (cli->io > 0)
+		out->io = (tn_io)(cli->io - 1);
+	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
+		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
+	return STATUS_YES;
 }
 
 enum status input_open(struct input *in, const struct cli *cli, const char *path)
 {
 	tn_error err = { 0 };
-	tn_open_options options = { .limits.max_memory = cli->max_memory, .format = cli->from };
-	if (cli->io > 0)
-		options.io = (tn_io)(cli->io - 1);
+	tn_open_options options;
 	*in = (struct input){ 0 };
-	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
-		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
+	enum status status = input_options(cli, &options);
+	if (status != STATUS_YES)
+		return status;
 	signals_watch(path, NULL, 0);
 	tn_code code;
 	if (strcmp(path, "-") == 0) {

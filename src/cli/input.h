@@ -10,8 +10,11 @@ struct input {
 	size_t   len;
 };
 /* STATUS_YES, or the status of a failure that has been printed. */
+enum status input_options(const struct cli *cli, tn_open_options *out);
 enum status input_open(struct input *in, const struct cli *cli, const char *path);
 void        input_close(struct input *in);
+/* The name of one of the files, without its folder. */
+const char *input_part(const tn_file *file, size_t part);
 /* The index of the tensor of that name; a failure has been printed. */
 enum status input_find(const struct input *in, const struct cli *cli, const char *path,
                        const char *name, size_t *out);

@@ -13,6 +13,8 @@ static const struct opt common[] = {
 	  "print one JSON document and nothing else" },
 	{ "from", 0, OPT_TEXT, offsetof(struct cli, from), "FORMAT",
 	  "read FILE as this format, without a look at it" },
+	{ "single", 0, OPT_FLAG, offsetof(struct cli, single), NULL,
+	  "read this one file, also where it is a shard of a model" },
 	{ "io", 0, OPT_CHOICE, offsetof(struct cli, io), "auto|mmap|pread|direct",
 	  "how the file is read" },
 	{ "threads", 0, OPT_COUNT, offsetof(struct cli, threads), "N",

@@ -2,6 +2,7 @@
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
 
+#include "format/shards.h"
 #include "io/envelope.h"
 #include "io/plan.h"
 #include "model/check.h"
@@ -11,6 +12,8 @@ struct parse_job {
 	tn_view          file;    /* the first bytes of the file; the whole of it when mapped */
 	uint64_t         size;    /* of the whole file */
 	bool             in_memory; /* limits on files do not apply */
+	bool             mend;    /* faults that a rewrite mends without guessing do not fail: job_mended tells of each */
+	struct tn_report *mended; /* not NULL where mend is */
 	const tn_limits *limits;  /* as the caller gave them: 0 is the format's own */
 	struct arena    *mem;     /* everything the model needs comes from here */
 	struct model    *model;   /* initialised, empty */
@@ -30,6 +33,9 @@ struct parse_job {
 bool job_has(struct parse_job *job, uint64_t n, const char *what);
 /* The caller's limit, or the format's own when the caller gave 0. */
 static inline uint64_t limit_or(uint64_t given, uint64_t own) { return given != 0 ? given : own; }
+
+/* Tells of a fault that is read over because a rewrite will mend it; what: "trailing bytes: left out". */
+void job_mended(struct parse_job *job, uint64_t offset, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 struct verify_job {
 	const struct reader *file;
@@ -84,6 +90,7 @@ struct format {
 	tn_code (*plan)(struct plan_job *job);     /* NULL: read-only */
 	/* Patches fixed-width head fields that depend on the data. NULL: none do. */
 	tn_code (*seal)(struct plan_job *job, struct sink *out);
+	const struct shard_rules *shards; /* NULL: a model is always one file */
 };
 
 extern const struct format *const formats[];

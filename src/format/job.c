@@ -28,3 +28,13 @@ void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...)
 	va_end(args);
 	report_add(job->report, job->allow_loss ? TN_WARNING : TN_ERROR, TN_E_LOSSY, TN_NO_OFFSET, tensor, "%s", text);
 }
+
+void job_mended(struct parse_job *job, uint64_t offset, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	report_add(job->mended, TN_NOTE, TN_OK, offset, NO_TENSOR, "%s", text);
+}

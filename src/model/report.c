@@ -89,14 +89,14 @@ void report_add(struct tn_report *r, tn_severity severity, tn_code code, uint64_
 	append(r, (tn_finding){ severity, code, offset, name, (const char *)copy.ptr });
 }
 
-void report_copy(struct tn_report *r, const struct tn_report *from)
+static void copy(struct tn_report *r, const struct tn_report *from, const char *file, const char *between)
 {
 	size_t of[3];
 	for (size_t s = 0; s < 3; s++)
 		of[s] = r->of[s] + from->of[s];
 	for (size_t i = 0; i < from->n; i++) {
 		const tn_finding *f = &from->list[i];
-		report_add(r, f->severity, f->code, f->offset, f->tensor, "%s", f->text);
+		report_add(r, f->severity, f->code, f->offset, f->tensor, "%s%s%s", file, between, f->text);
 	}
 	if (from->left_out != 0 && r->n >= REPORT_MAX) {
 		/* the copied summary stands for all of them, and is counted as one of them */
@@ -105,6 +105,13 @@ void report_copy(struct tn_report *r, const struct tn_report *from)
 	}
 	memcpy(r->of, of, sizeof of);
 	r->failed = r->failed || from->failed;
+}
+
+void report_copy(struct tn_report *r, const struct tn_report *from) { copy(r, from, "", ""); }
+
+void report_copy_as(struct tn_report *r, const struct tn_report *from, const char *file)
+{
+	copy(r, from, ESC(tn_text(file)), ": ");
 }
 
 const tn_finding *report_first(const struct tn_report *r, tn_code code)

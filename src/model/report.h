@@ -25,6 +25,8 @@ void report_add(struct tn_report *r, tn_severity severity, tn_code code, uint64_
                 const char *fmt, ...) PRINTF_LIKE(6, 7);
 /* Copies every finding of from, and the number of those that it left out. */
 void report_copy(struct tn_report *r, const struct tn_report *from);
+/* The same, "FILE: " in front of each text. */
+void report_copy_as(struct tn_report *r, const struct tn_report *from, const char *file);
 /* The first finding of this code; NULL when there is none. */
 const tn_finding *report_first(const struct tn_report *r, tn_code code);
 

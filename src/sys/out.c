@@ -28,7 +28,7 @@ enum {
 	LINKS_MAX  = 40,      /* as many as Linux follows */
 	TEMP_TRIES = 10000,
 	TEMP_ROOM  = 40,      /* ".PID-COUNTER.tmp" and a terminator */
-	TEMPS_MAX  = 64
+	TEMPS_MAX  = 1024
 };
 
 static const struct sys_out CLOSED = { .fd = -1, .place = -1 };
@@ -425,11 +425,15 @@ static tn_code finish_file(struct sys_out *o, tn_error *err)
 	return close(fd) == 0 ? TN_OK : err_sys(err, errno, "close", o->target);
 }
 
+tn_code sys_out_close(struct sys_out *o, tn_error *err)
+{
+	tn_code code = err != NULL ? err->code : TN_OK;
+	return code == TN_OK && o->fd >= 0 ? finish_file(o, err) : code;
+}
+
 tn_code sys_out_commit(struct sys_out *o, tn_error *err)
 {
-	tn_code code = err != NULL ? err->code : TN_OK; /* what failed before must not take the target's name */
-	if (code == TN_OK)
-		code = finish_file(o, err);
+	tn_code code = sys_out_close(o, err); /* what failed before must not take the target's name */
 	if (code == TN_OK && !o->direct && rename(o->temp, o->target) != 0)
 		code = err_sys(err, errno, "rename", o->target);
 	if (code == TN_OK && o->temp != NULL) {

@@ -49,3 +49,10 @@ short_payload() {
 	head -c 140 /dev/zero
 	printf 123456789
 }
+
+# three_shards DIR: the tensors a to c, u8 [4], in three shards and their index.
+three_shards() {
+	safetensors '{"__metadata__":{"format":"pt"},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},"c":{"dtype":"U8","shape":[4],"data_offsets":[8,12]}}' >whole.safetensors
+	printf aaaabbbbcccc >>whole.safetensors
+	tenon split -q whole.safetensors "$1" --max-tensors 1 --no-sync
+}

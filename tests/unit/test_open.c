@@ -166,7 +166,8 @@ static void what_is_no_file(void **state)
 	tn_file *f = (tn_file *)&folder;
 	assert_int_equal(tn_open(&f, NULL, NULL, &err), TN_E_USAGE);
 	assert_null(f);
-	assert_int_equal(tn_open(&f, folder, NULL, &err), TN_E_USAGE);
+	const tn_open_options single = { .single = true };
+	assert_int_equal(tn_open(&f, folder, &single, &err), TN_E_USAGE);
 	assert_null(f);
 	put("empty", (tn_view){ NULL, 0 });
 	assert_null(open_with("empty", (tn_view){ NULL, 0 }, NULL, &err));

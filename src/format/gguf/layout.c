@@ -131,4 +131,5 @@ const struct format format_gguf = {
 	.parse = gguf_parse,
 	.verify = gguf_verify,
 	.plan = gguf_plan,
+	.shards = &gguf_shards,
 };

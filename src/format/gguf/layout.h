@@ -85,6 +85,8 @@ bool gguf_align_ok(uint64_t align);
 const struct tn_meta *gguf_own(const struct tn_meta *map, const char *key);
 bool gguf_flag(const struct model *m, const char *key);
 
+extern const struct shard_rules gguf_shards; /* shards.c */
+
 tn_code gguf_parse(struct parse_job *job);
 tn_code gguf_verify(struct verify_job *job);
 tn_code gguf_plan(struct plan_job *job);

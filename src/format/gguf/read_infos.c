@@ -183,6 +183,10 @@ static void note_order(struct reading *r, const struct tensor *t, uint64_t n)
 {
 	uint64_t want = r->job->model->data_at;
 	for (uint64_t i = 0; i < n; i++) {
+		if (t[i].offset != want && r->job->mend) {
+			job_mended(r->job, t[i].offset, GGUF ": tensor '%s' does not follow the one before it: moved there", ESC(t[i].name));
+			return;
+		}
 		if (t[i].offset != want) {
 			gguf_note(r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, t[i].name,
 			          "the data of this tensor is at %" PRIu64 ", not at %" PRIu64
@@ -203,7 +207,9 @@ static void note_end(struct reading *r, const struct tensor *t, uint64_t n)
 		end = max_u64(end, t[i].offset + t[i].stored);
 	if (end > r->job->size || !align_up(end, r->align, &padded))
 		return;
-	if (padded > r->job->size)
+	if (padded > r->job->size && r->job->mend)
+		job_mended(r->job, r->job->size, GGUF ": %s of padding at the end are missing: added", N_BYTES(padded - r->job->size));
+	else if (padded > r->job->size)
 		gguf_note(r, TN_WARNING, TN_E_TRUNCATED, r->job->size, NO_TENSOR,
 		          "the last %" PRIu64 " bytes of padding are missing: "
 		          "llama.cpp does not load the file", padded - r->job->size);

@@ -116,4 +116,5 @@ const struct format format_safetensors = {
 	.parse = safetensors_parse,
 	.verify = safetensors_verify,
 	.plan = safetensors_plan,
+	.shards = &safetensors_shards,
 };

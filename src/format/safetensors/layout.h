@@ -55,6 +55,8 @@ uint64_t safetensors_padding(uint64_t text_len, uint64_t align);
 const struct tn_meta *safetensors_own(const struct tn_meta *map, const char *key);
 bool     safetensors_flag(const struct model *m, const char *key);
 
+extern const struct shard_rules safetensors_shards;
+
 tn_code safetensors_parse(struct parse_job *job);
 tn_code safetensors_plan(struct plan_job *job);
 tn_code safetensors_verify(struct verify_job *job);

@@ -18,6 +18,7 @@
 struct reading {
 	struct parse_job *job;
 	tn_view       header;   /* N bytes */
+	tn_view       text;     /* of these, those before NUL bytes that are to be mended */
 	struct tensor *tensors; /* n filled so far, room for cap */
 	uint64_t      n, cap;
 	uint64_t      member;   /* of the root object: the one being read */
@@ -368,8 +369,14 @@ static bool check_text(struct reading *r)
 	size_t end = h.len;
 	while (end > 0 && h.ptr[end - 1] == 0)
 		end--;
+	r->text = (tn_view){ h.ptr, end };
 	if (end == h.len)
 		return true;
+	if (r->job->mend) {
+		job_mended(r->job, HEADER_AT + end, SAFETENSORS ": the header is padded with %zu NUL bytes: with spaces instead",
+		           h.len - end);
+		return true;
+	}
 	err_set(r->job->err, TN_E_CORRUPT, HEADER_AT + end,
 	        SAFETENSORS ": header is padded with %zu NUL bytes, only spaces are allowed", h.len - end);
 	return false;
@@ -384,7 +391,7 @@ static bool parse_header(struct reading *r)
 		.what = SAFETENSORS ": header",
 	};
 	struct json_doc *doc;
-	if (!check_text(r) || json_parse(&doc, r->header, &opt, r->job->err) != TN_OK)
+	if (!check_text(r) || json_parse(&doc, r->text, &opt, r->job->err) != TN_OK)
 		return false;
 	bool ok = parse_root(r, json_root(doc));
 	json_free(doc);
@@ -505,6 +512,10 @@ static bool check_cover(struct reading *r)
 	}
 	if (at >= r->job->size)
 		return true;
+	if (r->job->mend) {
+		job_mended(r->job, at, SAFETENSORS ": %s after the last tensor left out", N_BYTES(r->job->size - at));
+		return true;
+	}
 	err_set(r->job->err, TN_E_CORRUPT, at, SAFETENSORS ": %s after the last tensor", N_BYTES(r->job->size - at));
 	return false;
 }
@@ -531,6 +542,16 @@ static bool header_length(struct parse_job *job, uint64_t *out)
 	return job->err->code == TN_OK;
 }
 
+/* Without this key transformers refuses the file; there is one value that it takes for tensors of PyTorch's. */
+static bool mend_format(struct reading *r)
+{
+	struct tn_meta *metadata = r->job->model->metadata;
+	if (!r->job->mend || r->n == 0 || meta_find(metadata, VIEW("format")) != NULL)
+		return true;
+	job_mended(r->job, HEADER_AT, SAFETENSORS ": metadata has no 'format': it is set to 'pt'");
+	return meta_add_string(r->job->mem, metadata, VIEW("format"), VIEW("pt")) != NULL || no_memory(r);
+}
+
 tn_code safetensors_parse(struct parse_job *job)
 {
 	struct reading r = { .job = job };
@@ -548,7 +569,7 @@ tn_code safetensors_parse(struct parse_job *job)
 	job->check.max_tensor_bytes = limit_or(job->limits->max_tensor_bytes, UINT64_MAX);
 	if (!parse_header(&r))
 		return job->err->code;
-	if (!sort_entries(&r) || !check_cover(&r) || !parse_form(&r))
+	if (!sort_entries(&r) || !check_cover(&r) || !parse_form(&r) || !mend_format(&r))
 		return job->err->code;
 	m->tensors = r.tensors;
 	m->n = r.n;

@@ -246,6 +246,13 @@ static void note_format(struct writing *w)
 		           SAFETENSORS ": metadata has no 'format', without which transformers refuses a file: set format=pt for it");
 }
 
+static void note_index(struct writing *w)
+{
+	if (safetensors_own(w->m->native, SHARDS_INDEX) != NULL)
+		report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+		           SAFETENSORS ": what the index said of the set has no place in one file");
+}
+
 /* Whether the keys stand as the model has them: in a rewrite, and in a file that had them so before it was
  * another format's. */
 static bool keeps_keys(const struct writing *w)
@@ -265,6 +272,7 @@ static bool list_metadata(struct writing *w)
 			return false;
 	w->env.keep_metadata_order = !keeps_keys(w) && !is_sorted(w);
 	note_format(w);
+	note_index(w);
 	for (const struct tn_meta *native = w->m->native->as.kids.first; native != NULL; native = native->next)
 		if (!view_is(native->key, SAFETENSORS))
 			envelope_native(&w->env, native);

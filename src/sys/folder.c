@@ -1,0 +1,119 @@
+/* folder.c - folders: what is in one, where a path really leads, and making a new one. */
+#define _GNU_SOURCE 1
+#define _FILE_OFFSET_BITS 64
+#include "sys/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool sys_is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* ---- Listing ---- */
+
+struct listing {
+	struct arena *mem;
+	const char  **list;
+	size_t        n, cap;
+};
+
+/* The list grows by doubling: what is left behind in the arena is less than what is kept. */
+static bool add(struct listing *l, const char *name)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap != 0 ? 2 * l->cap : 64;
+		const char **list = arena_raw(l->mem, cap, sizeof *list);
+		if (list == NULL)
+			return false;
+		copy_bytes(list, l->list, l->n * sizeof *list);
+		l->list = list;
+		l->cap = cap;
+	}
+	tn_view copy = arena_copy(l->mem, tn_text(name));
+	l->list[l->n++] = (const char *)copy.ptr;
+	return copy.ptr != NULL;
+}
+
+static bool wanted(int folder, const char *name)
+{
+	struct stat st;
+	if (name[0] == '.')
+		return false;
+	return fstatat(folder, name, &st, 0) != 0 || !S_ISDIR(st.st_mode);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static tn_code read_names(DIR *dir, const char *path, struct listing *l, tn_error *err)
+{
+	for (;;) {
+		errno = 0;
+		struct dirent *e = readdir(dir);
+		if (e == NULL)
+			return errno != 0 ? err_sys(err, errno, "read", path) : TN_OK;
+		if (wanted(dirfd(dir), e->d_name) && !add(l, e->d_name))
+			return arena_err(l->mem, err, "the list of files");
+	}
+}
+
+tn_code sys_folder_list(const char *path, struct arena *mem, struct sys_names *out, tn_error *err)
+{
+	struct listing l = { .mem = mem };
+	DIR *dir = opendir(path);
+	if (dir == NULL)
+		return err_sys(err, errno, "open", path);
+	tn_code code = read_names(dir, path, &l, err);
+	closedir(dir);
+	if (code != TN_OK)
+		return code;
+	if (l.n > 1)
+		qsort(l.list, l.n, sizeof *l.list, by_name);
+	*out = (struct sys_names){ l.list, l.n };
+	return TN_OK;
+}
+
+/* ---- Where a path leads ---- */
+
+tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_error *err)
+{
+	char *real = realpath(path, NULL);
+	*out = NULL;
+	if (real == NULL)
+		return errno != ENOMEM ? TN_OK : err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a path");
+	tn_view copy = arena_copy(mem, tn_text(real));
+	free(real);
+	*out = (const char *)copy.ptr;
+	return copy.ptr != NULL ? TN_OK : arena_err(mem, err, "a path");
+}
+
+/* ---- Making and removing ---- */
+
+tn_code sys_folder_make(const char *path, bool *made, tn_error *err)
+{
+	*made = mkdir(path, 0777) == 0;
+	if (*made || (errno == EEXIST && sys_is_folder(path)))
+		return TN_OK;
+	return err_sys(err, errno, "make the folder", path);
+}
+
+void sys_folder_remove(const char *path)
+{
+	if (rmdir(path) != 0)
+		errno = 0; /* somebody put something there: it stays */
+}
+
+void sys_file_remove(const char *path)
+{
+	if (unlink(path) != 0)
+		errno = 0;
+}
