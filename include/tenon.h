@@ -162,6 +162,9 @@ TN_API TN_CHECK tn_code tn_dtype_bytes(tn_dtype dtype, uint32_t rank, const uint
 
 typedef struct tn_meta tn_meta; /* see Metadata */
 
+#define TN_DIGEST_LEN 32
+typedef struct tn_digest { uint8_t bytes[TN_DIGEST_LEN]; } tn_digest;
+
 /* One tensor as the caller sees it. Every pointer is borrowed from the tn_file. */
 typedef struct tn_tensor {
 	tn_view         name;       /* any bytes that the format allows; UTF-8 in all but GGUF */
@@ -173,7 +176,8 @@ typedef struct tn_tensor {
 	size_t          part;       /* the file that has it, see tn_file_part_at */
 	uint64_t        offset;     /* of the stored bytes, from the start of that file */
 	uint64_t        stored;     /* bytes in the file; differs from nbytes where encoded */
-	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat); or NULL */
+	const tn_meta  *extras;     /* a map of what only some formats have (param_id, qfloat, op); or NULL */
+	const tn_digest *digest;    /* BLAKE3 of the bytes as the file states it, not as it is; or NULL */
 } tn_tensor;
 
 /* ---- Metadata ---------------------------------------------------------------------------- */
@@ -384,9 +388,6 @@ typedef struct tn_verified {
 TN_API TN_CHECK tn_code tn_verify_path(const char *path, const tn_open_options *open,
                                        const tn_verify_options *options, tn_verified *out, tn_error *err);
 
-#define TN_DIGEST_LEN 32
-typedef struct tn_digest { uint8_t bytes[TN_DIGEST_LEN]; } tn_digest;
-
 /* BLAKE3 of the logical bytes of tensor i: what b3sum prints for these bytes. */
 TN_API TN_CHECK tn_code tn_hash_tensor(const tn_file *file, size_t i, tn_digest *out, tn_error *err);
 /* All tensors in parallel. tensors may be NULL, else it takes tn_tensor_count digests in the order
@@ -423,6 +424,13 @@ TN_API void      tn_map_free(tn_map *map);
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
+/* The byte order of a new file, for formats that come in both (GGUF). */
+typedef enum tn_endian {
+	TN_ENDIAN_KEEP,   /* as the file was read; little-endian where it is new */
+	TN_ENDIAN_LITTLE,
+	TN_ENDIAN_BIG
+} tn_endian;
+
 /* How to write, common to saving a tn_writer and converting a tn_file. */
 typedef struct tn_write_options {
 	bool     allow_loss;   /* leave out what the target cannot hold, report it as a warning */
@@ -432,6 +440,8 @@ typedef struct tn_write_options {
 	bool     in_place;     /* truncate and write the target directly: no temporary file, no old version kept */
 	bool     no_sync;      /* do not wait for the disk; the file still appears whole or not at all */
 	bool     exact_path;   /* do not add the format's extension to a path without one */
+	tn_endian endian;      /* USAGE when BIG is asked of a format that has no such files */
+	uint64_t slack;        /* bytes to leave for later edits of the metadata, where the format can: see tn_writer_update */
 	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
 	uint64_t max_memory;   /* for plan and index [1 GiB] */
 	tn_work  work;
@@ -494,6 +504,14 @@ TN_API TN_CHECK tn_code tn_put_null  (tn_writer *writer, tn_meta *container, tn_
 TN_API TN_CHECK tn_code tn_put_map   (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 TN_API TN_CHECK tn_code tn_put_array (tn_writer *writer, tn_meta *container, tn_view key, tn_meta **out, tn_error *err);
 
+/* A value spelled as text. type is one of "string", "bool", "u8" ... "u64", "i8" ... "i64", "f32", "f64", the same without a
+ * width as "uint", "int", "float", "bytes" (in hex), "null" (text is ignored), "json" (docs/envelope.md tells how it spells
+ * widths); or an array as a JSON array, with "[]" behind the type of its items ("u32[]"; not of those without a width).
+ * USAGE when the text spells no such value. */
+TN_API TN_CHECK tn_code tn_put_text  (tn_writer *writer, tn_meta *container, tn_view key, const char *type, tn_view text, tn_error *err);
+/* Takes a key out of a map; NOTFOUND when it is not there. */
+TN_API TN_CHECK tn_code tn_remove    (tn_writer *writer, tn_meta *map, tn_view key, tn_error *err);
+
 /* The exact size of the file that a save would write. Nothing is written, no source is read. */
 TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
 /* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
@@ -502,6 +520,17 @@ TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_erro
 TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
+/* A writer that begins with all that an open file holds, to be changed and saved in the same format. The file must stay
+ * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. */
+TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const tn_write_options *options,
+                                     tn_error *err);
+/* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
+ * the room of the old so that no tensor moves, only the bytes that changed are written, in one piece: the work of a moment
+ * whatever the size of the file, but what a crash of the system in that moment leaves is neither the old file nor the new.
+ * Otherwise the file is written anew as tn_writer_save does, and options.slack leaves room for the next time.
+ * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
+ * UNSUPPORTED when the file is a set of several, or memory. */
+TN_API TN_CHECK tn_code tn_writer_update(tn_writer *writer, bool in_place, bool *patched, tn_error *err);
 /* Removes the temporary files of every save in progress in this process. For signal handlers that end
  * the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
 TN_API void             tn_abandon_all(void);
@@ -553,6 +582,39 @@ typedef struct tn_converted {
 TN_API TN_CHECK tn_code tn_convert(const tn_file *file, const char *path, const tn_convert_options *options,
                                    tn_converted *out, tn_error *err);
 
+/* ---- ThinTensor archives ----------------------------------------------------------------- */
+
+/* Writes the archive path from a manifest and a folder of pages: DIR/.../ID.bin for each page that is no slice. The
+ * manifest must keep all rules, each page must have the length and checksum that it states; the records stand in the
+ * manifest's order. *records and *size tell of the result; both may be NULL. Of options, in_place, no_sync, align and
+ * work count. */
+TN_API TN_CHECK tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
+                                     const tn_write_options *options, uint64_t *records, uint64_t *size, tn_error *err);
+
+typedef struct tn_unpack_options {
+	bool    replace; /* files that are there; else the first of them is a failure (USAGE) */
+	bool    no_sync;
+	tn_work work;
+} tn_unpack_options;
+/* The way back: DIR/manifest.json and DIR/pages/ID.bin for each record. The archive must pass a deep verification.
+ * Each file appears whole or not at all; those written before a failure stay. records may be NULL. */
+TN_API TN_CHECK tn_code tn_thin_unpack(const tn_file *file, const char *folder, const tn_unpack_options *options,
+                                       uint64_t *records, tn_error *err);
+
+typedef enum tn_thin_layout {
+	TN_THIN_EXECUTION, /* pages in the order in which the tape first names them, then the others */
+	TN_THIN_HOT,       /* pages of no layer, embeddings and heads first, then as above */
+	TN_THIN_FUSED      /* q, k and v, and gate and up, of each layer as one page each, then as the first */
+} tn_thin_layout;
+typedef struct tn_repack_options {
+	tn_thin_layout   layout;
+	tn_write_options write; /* in_place, no_sync, align, work and max_memory count */
+	bool             dry_run;
+} tn_repack_options;
+/* Writes an archive with its pages in another order. The input must pass a deep verification. */
+TN_API TN_CHECK tn_code tn_thin_repack(const tn_file *file, const char *path, const tn_repack_options *options,
+                                       uint64_t *records, uint64_t *size, tn_error *err);
+
 /* ---- Models in several files ------------------------------------------------------------- */
 
 /* How a model is cut: tensors stay whole and in order, a shard ends before it would pass a limit. A
@@ -598,7 +660,7 @@ TN_API TN_CHECK tn_code tn_split(const tn_file *file, const char *folder, const 
 TN_API TN_CHECK tn_code tn_rebuild_index(const char *path, const char *out, const tn_open_options *open,
                                          const tn_write_options *write, tn_report **report, tn_error *err);
 /* Writes a file again, to out, without the faults that can be mended without guessing: bytes after the end,
- * a header padded with NULs, wrong padding, a missing 'format' (safetensors). Of a set it is the index that is
+ * a header padded with NULs, missing padding (GGUF), a missing 'format' (safetensors). Of a set it is the index that is
  * made anew. *report says what was mended; where that is nothing, nothing is written. */
 TN_API TN_CHECK tn_code tn_repair(const char *path, const char *out, const tn_open_options *open,
                                   const tn_write_options *write, tn_report **report, tn_error *err);

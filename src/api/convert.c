@@ -134,6 +134,20 @@ static tn_code choose(const tn_file *f, const struct format *format, const char 
 	return set_metadata(opt, mem, &s->model, err);
 }
 
+/* A model of one file may take the place of that file; a file of a set is needed as long as the others are. */
+static tn_code spare_set(const tn_file *f, const char *path, tn_error *err)
+{
+	struct sys_file target;
+	tn_error absent = { .code = TN_OK };
+	if (f->n_parts < 2 || sys_file_open(&target, path, TN_IO_PREAD, &absent) != TN_OK)
+		return TN_OK;
+	sys_file_close(&target);
+	for (size_t i = 0; i < f->n_parts; i++)
+		if (f->parts[i].file.dev == target.dev && f->parts[i].file.ino == target.ino)
+			return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%s: the output is a file of the set that is read", ESC(tn_text(path)));
+	return TN_OK;
+}
+
 static tn_code convert(const tn_file *f, const struct format *format, const char *path, const tn_convert_options *opt,
                        tn_converted *out, tn_error *err)
 {
@@ -143,7 +157,8 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 	const char *config;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
 	report_init(&said);
-	if (choose(f, format, path, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
+	if (spare_set(f, path, err) == TN_OK &&
+	    choose(f, format, path, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
 		bool same = format == f->format && config == NULL, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
 		/* what it holds was carried into it before, unless it is new */

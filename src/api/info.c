@@ -20,7 +20,7 @@ tn_part tn_file_part_at(const tn_file *f, size_t i)
 {
 	if (i >= f->n_parts)
 		return (tn_part){ NULL, 0 };
-	return (tn_part){ f->parts[i].path, f->parts[i].reader.size };
+	return (tn_part){ f->parts[i].actual, f->parts[i].reader.size };
 }
 
 const tn_report *tn_warnings(const tn_file *f) { return &f->report; }

@@ -71,11 +71,15 @@ static size_t fill_holes(const struct part *p, size_t part, const tn_region *cla
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
 		tn_region r = claims[i];
+		if (r.len == 0)
+			r.offset = max_u64(r.offset, at); /* an empty tensor inside another stands behind it */
 		if (r.offset > at)
 			out[k++] = unclaimed(&p->model, at, r.offset, false);
-		uint64_t taken = r.offset < at ? min_u64(at - r.offset, r.len) : 0; /* bytes that others have as well */
-		r.offset += taken;
-		r.len -= taken;
+		if (r.offset < at) { /* bytes that others have as well */
+			uint64_t end = r.offset + r.len;
+			r.offset = at;
+			r.len = end > at ? end - at : 0;
+		}
 		out[k++] = r;
 		at = max_u64(at, r.offset + r.len);
 	}

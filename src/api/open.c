@@ -66,9 +66,6 @@ static tn_code open_any(tn_file *f, struct set *s, const char *path, tn_error *e
 static tn_code open_path(tn_file *f, const char *path, const tn_open_options *opt, tn_error *err)
 {
 	struct tn_report said;
-	path = (const char *)arena_copy(&f->mem, tn_text(path)).ptr; /* the parts refer to it */
-	if (path == NULL)
-		return arena_err(&f->mem, err, "a path");
 	if (opt->single)
 		return open_single(f, path, opt, err);
 	report_init(&said);

@@ -26,6 +26,7 @@ void part_close(struct part *p)
 	report_fini(&p->mended);
 	arena_fini(&p->mem);
 	mem_free(p->head);
+	mem_free(p->actual);
 	sys_file_close(&p->file);
 }
 
@@ -66,6 +67,14 @@ static tn_code choose_format(struct part *p, tn_view head, const tn_open_options
 	return p->format != NULL ? TN_OK : err->code;
 }
 
+/* Of a map, pages count as the process's memory until they are given back. */
+static void passed(void *part, uint64_t offset, uint64_t len)
+{
+	const struct part *p = part;
+	if (p->reader.file != NULL)
+		sys_file_forget(p->reader.file, offset, len);
+}
+
 static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *opt, struct parse_job *job, tn_error *err)
 {
 	if (!model_init(&p->model, &p->mem))
@@ -73,7 +82,7 @@ static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *o
 	*job = (struct parse_job){
 		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
 		.mem = &p->mem, .model = &p->model, .report = &p->report, .mend = p->mend, .mended = &p->mended,
-		.check = { UINT64_MAX, UINT64_MAX }, .err = err,
+		.check = { UINT64_MAX, UINT64_MAX }, .err = err, .passed = passed, .passed_ctx = p,
 	};
 	return p->format->parse(job);
 }
@@ -123,19 +132,29 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 
 /* ---- Entry points ---- */
 
-/* "model" where only "model.bpk" exists. */
-static tn_code open_file(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)
+/* "model.bpk" where there is no "model". NULL when memory is out. */
+static const char *actual_path(struct part *p, const char *path)
 {
 	if (path_extension(path) != NULL || sys_file_exists(path))
-		return sys_file_open(&p->file, path, opt->io, err);
+		return path;
 	for (size_t i = 0; i < format_count; i++) {
 		const char *longer = path_with_extension(&p->mem, formats[i], path);
-		if (longer == NULL)
-			return arena_err(&p->mem, err, "a path");
-		if (longer != path && sys_file_exists(longer))
-			return sys_file_open(&p->file, longer, opt->io, err);
+		if (longer == NULL || (longer != path && sys_file_exists(longer)))
+			return longer;
 	}
-	return sys_file_open(&p->file, path, opt->io, err);
+	return path;
+}
+
+static tn_code open_file(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)
+{
+	const char *actual = actual_path(p, path);
+	if (actual == NULL)
+		return arena_err(&p->mem, err, "a path");
+	size_t n = strlen(actual) + 1;
+	if ((p->actual = mem_alloc(n)) == NULL)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+	memcpy(p->actual, actual, n);
+	return sys_file_open(&p->file, p->actual, opt->io, err);
 }
 
 tn_code part_open(struct part *p, const char *path, const tn_open_options *opt, tn_error *err)

@@ -5,7 +5,8 @@
 #include "format/format.h"
 
 struct part {
-	const char          *path;    /* as it was opened; NULL in memory */
+	const char          *path;    /* as it was asked for; the caller's, while the file is opened */
+	char                *actual;  /* what was opened, a copy; NULL in memory */
 	uint64_t             shard;   /* which file of its set it is */
 	struct arena         mem;     /* this file's model */
 	struct sys_file      file;    /* fd of -1 when the bytes are in memory */

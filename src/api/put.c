@@ -3,10 +3,9 @@
 #include "api/writer.h"
 #include "base/bytes.h"
 
-/* Hooks a new node into its container under a copy of the key. */
-static tn_code put(tn_writer *w, tn_meta *to, tn_view key, struct tn_meta *node, tn_error *err)
+tn_code writer_put(tn_writer *w, tn_meta *to, tn_view key, struct tn_meta *node, tn_error *err)
 {
-	if (to == NULL || (to->type != TN_META_MAP && to->type != TN_META_ARRAY))
+	if (to == NULL || (to->type != TN_META_MAP && to->type != TN_META_ARRAY) || to->is_raw)
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "a value can only be put into a map or an array");
 	if (node == NULL)
 		return arena_err(&w->mem, err, "metadata");
@@ -26,7 +25,7 @@ static tn_code put_text(tn_writer *w, tn_meta *to, tn_view key, tn_view value, t
 	struct tn_meta *node = meta_new(&w->mem, type);
 	if (node != NULL && (node->as.s = arena_copy(&w->mem, value)).ptr == NULL)
 		node = NULL;
-	return put(w, to, key, node, err);
+	return writer_put(w, to, key, node, err);
 }
 
 tn_code tn_put_string(tn_writer *w, tn_meta *to, tn_view key, tn_view value, tn_error *err)
@@ -61,7 +60,7 @@ tn_code tn_put_uint(tn_writer *w, tn_meta *to, tn_view key, uint64_t value, unsi
 		node->as.u = value;
 		node->width = (uint8_t)width;
 	}
-	return put(w, to, key, node, err);
+	return writer_put(w, to, key, node, err);
 }
 
 tn_code tn_put_int(tn_writer *w, tn_meta *to, tn_view key, int64_t value, unsigned width, tn_error *err)
@@ -77,7 +76,7 @@ tn_code tn_put_int(tn_writer *w, tn_meta *to, tn_view key, int64_t value, unsign
 		node->as.i = value;
 		node->width = (uint8_t)width;
 	}
-	return put(w, to, key, node, err);
+	return writer_put(w, to, key, node, err);
 }
 
 static tn_code put_float(tn_writer *w, tn_meta *to, tn_view key, double value, unsigned width, tn_error *err)
@@ -87,7 +86,7 @@ static tn_code put_float(tn_writer *w, tn_meta *to, tn_view key, double value, u
 		node->as.f_bits = f64_bits(value);
 		node->width = (uint8_t)width;
 	}
-	return put(w, to, key, node, err);
+	return writer_put(w, to, key, node, err);
 }
 
 tn_code tn_put_f32(tn_writer *w, tn_meta *to, tn_view key, float value, tn_error *err)
@@ -108,13 +107,26 @@ tn_code tn_put_bool(tn_writer *w, tn_meta *to, tn_view key, bool value, tn_error
 	struct tn_meta *node = meta_new(&w->mem, TN_META_BOOL);
 	if (node != NULL)
 		node->as.b = value;
-	return put(w, to, key, node, err);
+	return writer_put(w, to, key, node, err);
 }
 
 tn_code tn_put_null(tn_writer *w, tn_meta *to, tn_view key, tn_error *err)
 {
 	CALL_BEGIN(err);
-	return put(w, to, key, meta_new(&w->mem, TN_META_NULL), err);
+	return writer_put(w, to, key, meta_new(&w->mem, TN_META_NULL), err);
+}
+
+bool writer_set_depth(struct tn_meta *node, unsigned depth)
+{
+	if ((node->type != TN_META_ARRAY && node->type != TN_META_MAP) || node->is_raw)
+		return true;
+	if (depth > META_DEPTH)
+		return false;
+	node->depth = (uint8_t)depth;
+	for (struct tn_meta *kid = node->as.kids.first; kid != NULL; kid = kid->next)
+		if (!writer_set_depth(kid, depth + 1))
+			return false;
+	return true;
 }
 
 static tn_code put_container(tn_writer *w, tn_meta *to, tn_view key, tn_meta_type type, tn_meta **out, tn_error *err)
@@ -122,7 +134,7 @@ static tn_code put_container(tn_writer *w, tn_meta *to, tn_view key, tn_meta_typ
 	if (to != NULL && to->depth == META_DEPTH)
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "metadata nests deeper than %d", META_DEPTH);
 	struct tn_meta *node = meta_new(&w->mem, type);
-	if (put(w, to, key, node, err) != TN_OK)
+	if (writer_put(w, to, key, node, err) != TN_OK)
 		return err->code;
 	node->depth = (uint8_t)(to->depth + 1);
 	*out = node;
@@ -139,4 +151,15 @@ tn_code tn_put_array(tn_writer *w, tn_meta *to, tn_view key, tn_meta **out, tn_e
 {
 	CALL_BEGIN(err);
 	return put_container(w, to, key, TN_META_ARRAY, out, err);
+}
+
+tn_code tn_remove(tn_writer *w, tn_meta *map, tn_view key, tn_error *err)
+{
+	CALL_BEGIN(err);
+	(void)w;
+	if (map == NULL || map->type != TN_META_MAP)
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "a key can only be taken out of a map");
+	if (meta_remove(map, key))
+		return TN_OK;
+	return err_set(err, TN_E_NOTFOUND, TN_NO_OFFSET, "there is no metadata key '%s'", ESC(key));
 }

@@ -32,9 +32,14 @@ tn_code save_begin(struct save *s)
 	s->job = (struct plan_job){
 		.model = s->model, .rewrite = s->rewrite, .converted = s->converted,
 		.allow_loss = opt->allow_loss, .carry = opt->carry, .no_envelope = opt->no_envelope,
-		.keep_unknown = opt->keep_unknown, .align = opt->align,
+		.keep_unknown = opt->keep_unknown, .endian = opt->endian, .align = opt->align,
+		.slack = opt->slack, .fit = s->fit,
 		.mem = &s->mem, .plan = &s->plan, .report = s->report, .err = s->err,
 	};
+	if (opt->endian == TN_ENDIAN_BIG && (s->format->caps & CAP_BIG_ENDIAN) == 0)
+		return err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "%s has no big-endian files", s->format->name);
+	if (opt->slack != 0 && (s->format->caps & CAP_SLACK) == 0)
+		report_add(s->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "%s: the format has no room to leave", s->format->name);
 	if (s->format->plan(&s->job) != TN_OK || plan_ok(&s->plan, s->err) != TN_OK)
 		return s->err->code;
 	if (s->report->failed)
@@ -46,13 +51,13 @@ void save_end(struct save *s) { arena_fini(&s->mem); }
 
 /* ---- Writing ---- */
 
-void save_stream(struct save *s, struct sink *out)
+static void stream(const struct plan_out *o, struct sink *out)
 {
-	out->progress = s->options->work.progress;
-	out->progress_ctx = s->options->work.ctx;
-	out->total = s->plan.size;
-	if (plan_run(&s->plan, s->sources, s->model->tensors, out) == TN_OK && s->format->seal != NULL)
-		s->format->seal(&s->job, out);
+	out->progress = o->options->work.progress;
+	out->progress_ctx = o->options->work.ctx;
+	out->total = o->plan->size;
+	if (plan_run(o->plan, o->sources, o->tensors, out) == TN_OK && o->seal != NULL)
+		o->seal(o->ctx, out);
 	sink_flush(out);
 }
 
@@ -69,72 +74,103 @@ static void add_input(struct inputs *in, const struct sys_file *file)
 }
 
 /* A path is looked up for its identity only: it is opened again when its bytes are wanted. */
-static tn_code add_path(struct save *s, struct inputs *in, const char *path)
+static tn_code add_path(const struct plan_out *o, struct inputs *in, const char *path)
 {
-	struct sys_file *file = ARENA_NEW(&s->mem, 1, struct sys_file);
+	struct sys_file *file = ARENA_NEW(o->mem, 1, struct sys_file);
 	if (file == NULL)
-		return arena_err(&s->mem, s->err, "a path");
-	if (sys_file_open(file, path, TN_IO_PREAD, s->err) != TN_OK) {
-		err_prefix(s->err, "%s", ESC(tn_text(path)));
-		return s->err->code;
-	}
+		return arena_err(o->mem, o->err, "a path");
+	if (sys_file_open(file, path, TN_IO_PREAD, o->err) != TN_OK)
+		return o->err->code;
 	sys_file_close(file);
 	add_input(in, file);
 	return TN_OK;
 }
 
 /* Only a target that is truncated can be an input that is lost. */
-static tn_code find_inputs(struct save *s, struct inputs *in)
+static tn_code find_inputs(const struct plan_out *o, struct inputs *in)
 {
-	if (!s->options->in_place)
+	if (!o->options->in_place)
 		return TN_OK;
-	in->files = arena_raw(&s->mem, s->model->n, sizeof *in->files);
+	in->files = arena_raw(o->mem, o->n_sources, sizeof *in->files);
 	if (in->files == NULL)
-		return arena_err(&s->mem, s->err, "the list of inputs");
-	for (uint64_t i = 0; i < s->model->n; i++) {
-		const struct source *from = &s->sources[i];
+		return arena_err(o->mem, o->err, "the list of inputs");
+	for (uint64_t i = 0; i < o->n_sources; i++) {
+		const struct source *from = &o->sources[i];
 		if (from->from != NULL)
 			add_input(in, from->from->file);
-		else if (from->kind == SOURCE_PATH && add_path(s, in, from->path) != TN_OK)
-			return s->err->code;
+		else if (from->kind == SOURCE_PATH && add_path(o, in, from->path) != TN_OK)
+			return o->err->code;
 	}
 	return TN_OK;
 }
 
-tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
+static tn_code write_out(const struct plan_out *o, const char *path, uint64_t room, struct sys_out *out)
 {
-	const tn_write_options *opt = s->options;
+	const tn_write_options *opt = o->options;
 	struct inputs in = { NULL, 0 };
 	struct sink sink;
-	if (find_inputs(s, &in) != TN_OK ||
-	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, s->err) != TN_OK)
-		return s->err->code;
-	if (sink_init(&sink, out, s->err) == TN_OK) {
-		save_stream(s, &sink);
+	if (find_inputs(o, &in) != TN_OK ||
+	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, o->err) != TN_OK)
+		return o->err->code;
+	if (sink_init(&sink, out, o->err) == TN_OK) {
+		stream(o, &sink);
 		sink_fini(&sink);
 	}
-	if (s->err->code != TN_OK)
+	if (o->err->code != TN_OK)
 		sys_out_abandon(out);
-	return s->err->code;
+	return o->err->code;
+}
+
+tn_code plan_to_path(const struct plan_out *o, const char *path)
+{
+	struct sys_out out;
+	tn_code code = write_out(o, path, o->plan->size, &out);
+	return code == TN_OK ? sys_out_commit(&out, o->err) : code;
+}
+
+static tn_code seal(void *ctx, struct sink *out)
+{
+	struct save *s = ctx;
+	return s->format->seal(&s->job, out);
+}
+
+static struct plan_out plan_of(struct save *s)
+{
+	return (struct plan_out){
+		.plan = &s->plan, .sources = s->sources, .n_sources = s->model->n, .tensors = s->model->tensors,
+		.options = s->options, .seal = s->format->seal != NULL ? seal : NULL, .ctx = s, .mem = &s->mem, .err = s->err,
+	};
+}
+
+void save_stream(struct save *s, struct sink *out)
+{
+	struct plan_out o = plan_of(s);
+	stream(&o, out);
+}
+
+tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
+{
+	struct plan_out o = plan_of(s);
+	return write_out(&o, path, room, out);
 }
 
 tn_code save_to_path(struct save *s, const char *path)
 {
-	struct sys_out out;
+	struct plan_out o = plan_of(s);
 	if (!s->options->exact_path && (path = path_with_extension(&s->mem, s->format, path)) == NULL)
 		return arena_err(&s->mem, s->err, "a path");
-	tn_code code = save_write(s, path, s->plan.size, &out);
-	return code == TN_OK ? sys_out_commit(&out, s->err) : code;
+	return plan_to_path(&o, path);
 }
 
 tn_code save_to_memory(struct save *s, void *buf, uint64_t cap)
 {
+	struct plan_out out = plan_of(s);
 	struct sink sink;
 	if (s->plan.size > cap)
 		return err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "the buffer has %llu bytes, the file takes %llu",
 		               (unsigned long long)cap, (unsigned long long)s->plan.size);
 	sink_init_memory(&sink, buf, cap, s->err);
-	save_stream(s, &sink);
+	stream(&out, &sink);
 	sink_fini(&sink);
 	return s->err->code;
 }

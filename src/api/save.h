@@ -10,6 +10,7 @@ struct save {
 	const struct source     *sources;   /* [model->n] */
 	const tn_write_options  *options;
 	bool                     rewrite, converted; /* see struct plan_job */
+	uint64_t                 fit;                /* likewise */
 	struct tn_report        *report;    /* losses and notes; emptied first */
 	tn_error                *err;
 	/* between save_begin and save_end */
@@ -17,6 +18,21 @@ struct save {
 	struct plan              plan;
 	struct plan_job          job;
 };
+
+/* A plan that is ready, whatever made it. */
+struct plan_out {
+	struct plan             *plan;
+	const struct source     *sources;
+	uint64_t                 n_sources;
+	const struct tensor     *tensors; /* names for errors */
+	const tn_write_options  *options;
+	tn_code                (*seal)(void *ctx, struct sink *out); /* or NULL */
+	void                    *ctx;
+	struct arena            *mem;
+	tn_error                *err;
+};
+/* Writes it to a file: whole or not at all. */
+tn_code plan_to_path(const struct plan_out *o, const char *path);
 
 /* Streams, seals and flushes. */
 void    save_stream(struct save *s, struct sink *out);

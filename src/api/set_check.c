@@ -137,7 +137,7 @@ static tn_code check_sums(struct check *c)
 		const char *name = part_name(p);
 		struct tn_report own;
 		if (i == 0) {
-			const char *folder = name != p->path ? arena_printf(&c->mem, "%.*s", (int)(name - p->path), p->path) : ".";
+			const char *folder = name != p->actual ? arena_printf(&c->mem, "%.*s", (int)(name - p->actual), p->actual) : ".";
 			if (folder == NULL || sys_folder_list(folder, &c->mem, &beside, c->err) != TN_OK)
 				return folder == NULL ? arena_err(&c->mem, c->err, "a path") : c->err->code;
 		}

@@ -259,22 +259,31 @@ tn_code set_find(struct set *s, const char *path, bool *found, tn_error *err)
 	return looks_like_json(path) ? open_index(s, path, found, err) : TN_OK;
 }
 
+/* Numbers in names count from 1, from 0 in some sets; from which, the shard's own word tells. */
+static bool numbered_from(const struct series *series, const struct shard_place *place, uint64_t *first)
+{
+	*first = series->k - place->k;
+	return series->n == place->n && series->k >= place->k && *first <= 1;
+}
+
 static tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard_place *place, tn_error *err)
 {
-	const struct shard_rules *rules = shard->format->shards;
-	const char *name = part_name(shard);
+	uint64_t first;
+	tn_view name = arena_copy(s->mem, tn_text(part_name(shard))); /* the part is about to be closed */
 	s->format = shard->format;
-	if (folder_of(s, shard->path, err) != TN_OK)
+	if (name.ptr == NULL)
+		return arena_err(s->mem, err, "a path");
+	if (folder_of(s, shard->actual, err) != TN_OK)
 		return err->code;
-	if (!series_parse(tn_text(name), &s->series) || s->series.n != place->n || s->series.k != place->k + rules->first)
+	if (!series_parse(name, &s->series) || !numbered_from(&s->series, place, &first))
 		return err_set(err, TN_E_UNSUPPORTED, TN_NO_OFFSET,
 		               "%s: this is shard %llu of %llu, and its name does not say where the others are: it should end in "
 		               "-%05llu-of-%05llu", s->format->name, (unsigned long long)place->k + 1, (unsigned long long)place->n,
-		               (unsigned long long)place->k + rules->first, (unsigned long long)place->n);
+		               (unsigned long long)place->k + s->format->shards->first, (unsigned long long)place->n);
 	s->n = place->n;
 	s->files = ARENA_NEW(s->mem, s->n, const char *);
 	for (uint64_t i = 0; s->files != NULL && i < s->n; i++)
-		if ((s->files[i] = series_name(&s->series, i + rules->first, s->mem)) == NULL)
+		if ((s->files[i] = series_name(&s->series, i + first, s->mem)) == NULL)
 			return arena_err(s->mem, err, "the list of files");
 	return s->files != NULL ? TN_OK : arena_err(s->mem, err, "the list of files");
 }

@@ -15,6 +15,9 @@ struct merge {
 	struct model     *models;  /* of each part, its envelope applied */
 	struct strmap     owners;  /* of the index */
 	uint8_t          *seen;    /* owner i has been found where the index says */
+	uint8_t          *misplaced; /* part p says that it is another shard: its tensors do not count */
+	size_t            n_misplaced;
+	bool              from_zero; /* the numbers in names */
 	tn_error         *err;
 };
 
@@ -139,7 +142,7 @@ static tn_code merge_tensors(struct merge *g)
 		return no_memory(g);
 	for (size_t p = 0; p < g->f->n_parts; p++) {
 		struct beside b = { 0 };
-		for (uint64_t i = 0; i < g->models[p].n; i++) {
+		for (uint64_t i = 0; i < g->models[p].n && g->misplaced[p] == 0; i++) {
 			const struct tensor *t = &g->models[p].tensors[i];
 			if (owned(g, p, t->name, &b) && add_tensor(g, p, t) != TN_OK)
 				return g->err->code;
@@ -162,6 +165,17 @@ static void tell_absent(struct merge *g)
 			report_add(&g->f->report, TN_ERROR, TN_E_CORRUPT, TN_NO_OFFSET, says->owners[first].tensor,
 			           "%s: tensors that the index gives to this file and it does not have: %llu, the first is '%s'",
 			           ESC(tn_text(name_of(g, p))), (unsigned long long)absent, ESC(says->owners[first].tensor));
+	}
+}
+
+/* What has another size than the index gives it is another file, or a stale index. */
+static void check_sizes(struct merge *g)
+{
+	for (size_t p = 0; g->s->says.sizes != NULL && p < g->f->n_parts; p++) {
+		uint64_t says = g->s->says.sizes[g->f->parts[p].shard], is = g->f->parts[p].reader.size;
+		if (is != says)
+			report_add(&g->f->report, TN_ERROR, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
+			           "%s: the index says that the file has %s, it has %s", ESC(tn_text(name_of(g, p))), N_BYTES(says), N_BYTES(is));
 	}
 }
 
@@ -241,36 +255,77 @@ static tn_code keep_index_metadata(struct merge *g)
 
 /* ---- What the shards say of themselves ---- */
 
-static tn_code check_place(struct merge *g, size_t p, uint64_t tensors)
+/* The place that the name of a file gives it, or its place among the files. */
+static struct shard_place expected(const struct merge *g, size_t p)
 {
-	struct shard_place place;
+	const struct series *of = &g->s->series;
+	struct series series;
+	struct shard_place place = { g->f->parts[p].shard, g->s->n, UINT64_MAX };
+	if (of->n == 0 || !series_parse(tn_text(name_of(g, p)), &series) || !series_same(&series, of))
+		return place;
+	place.k = series.k - (series.k != 0 && !g->from_zero);
+	place.n = series.n;
+	return place;
+}
+
+static tn_code check_place(struct merge *g, size_t p)
+{
+	struct shard_place is, want = expected(g, p);
 	char text[sizeof g->err->msg];
 	const char *file = name_of(g, p);
-	uint64_t n = g->s->n, k = g->f->parts[p].shard;
-	if (!g->f->format->shards->place(&g->f->parts[p].model, &place))
+	if (!g->f->format->shards->place(&g->f->parts[p].model, &is))
 		snprintf(text, sizeof text, "%s: it is a whole model, not a shard of this set", ESC(tn_text(file)));
-	else if (place.n != n || place.k != k)
+	else if (is.n != want.n || is.k != want.k)
 		snprintf(text, sizeof text, "%s: it says that it is shard %llu of %llu, not %llu of %llu", ESC(tn_text(file)),
-		         (unsigned long long)place.k + 1, (unsigned long long)place.n, (unsigned long long)k + 1, (unsigned long long)n);
-	else if (place.tensors != UINT64_MAX && place.tensors != tensors)
-		snprintf(text, sizeof text, "%s: it says that the set has %llu tensors, it has %llu", ESC(tn_text(file)),
-		         (unsigned long long)place.tensors, (unsigned long long)tensors);
+		         (unsigned long long)is.k + 1, (unsigned long long)is.n, (unsigned long long)want.k + 1,
+		         (unsigned long long)want.n);
 	else
 		return TN_OK;
+	g->misplaced[p] = 1;
+	g->n_misplaced++;
 	return contradiction(g, NO_TENSOR, text);
 }
 
-/* Only for files that are a set by their own word: an index, or numbers, and the first says that it is a shard. */
-static tn_code check_places(struct merge *g)
+static bool say_places(const struct merge *g)
 {
 	const struct shard_rules *rules = g->f->format->shards;
 	struct shard_place place;
-	bool whole_set = g->s->n > 1 && g->f->n_parts == g->s->n;
-	if (rules == NULL || rules->place == NULL || !whole_set || !rules->place(&g->f->parts[0].model, &place))
+	return g->s != NULL && g->s->n > 1 && rules != NULL && rules->place != NULL && rules->place(&g->f->parts[0].model, &place);
+}
+
+/* Only for files that are a set by their own word: the first says that it is a shard. */
+static tn_code check_places(struct merge *g)
+{
+	struct series series;
+	g->misplaced = arena_new(&g->f->mem, g->f->n_parts, 1);
+	if (g->misplaced == NULL)
+		return no_memory(g);
+	if (!say_places(g))
 		return TN_OK;
 	for (size_t p = 0; p < g->f->n_parts; p++)
-		if (check_place(g, p, g->f->model.n) != TN_OK)
+		g->from_zero = g->from_zero || (series_parse(tn_text(name_of(g, p)), &series) && series.k == 0);
+	for (size_t p = 0; p < g->f->n_parts; p++)
+		if (check_place(g, p) != TN_OK)
 			return g->err->code;
+	return TN_OK;
+}
+
+/* Once all files are there. */
+static tn_code check_count(struct merge *g)
+{
+	struct shard_place place;
+	char text[sizeof g->err->msg];
+	if (!say_places(g) || g->n_misplaced != 0 || g->f->n_parts != expected(g, 0).n)
+		return TN_OK;
+	for (size_t p = 0; p < g->f->n_parts; p++) {
+		if (!g->f->format->shards->place(&g->f->parts[p].model, &place) || place.tensors == UINT64_MAX ||
+		    place.tensors == g->f->model.n)
+			continue;
+		snprintf(text, sizeof text, "%s: it says that the set has %llu tensors, it has %llu", ESC(tn_text(name_of(g, p))),
+		         (unsigned long long)place.tensors, (unsigned long long)g->f->model.n);
+		if (contradiction(g, NO_TENSOR, text) != TN_OK)
+			return g->err->code;
+	}
 	return TN_OK;
 }
 
@@ -320,10 +375,12 @@ static tn_code merge_set(struct merge *g)
 {
 	if (g->s != NULL && g->s->index != NULL && index_owners(g) != TN_OK)
 		return g->err->code;
-	if (merge_tensors(g) != TN_OK || g->s == NULL || merge_metadata(g) != TN_OK || check_places(g) != TN_OK)
+	if (check_places(g) != TN_OK || merge_tensors(g) != TN_OK || g->s == NULL || merge_metadata(g) != TN_OK ||
+	    check_count(g) != TN_OK)
 		return g->err->code;
 	if (g->s->index != NULL) {
 		tell_absent(g);
+		check_sizes(g);
 		check_total(g);
 	}
 	return keep_index_metadata(g);

@@ -8,8 +8,8 @@
 
 const char *part_name(const struct part *p)
 {
-	const char *slash = p->path != NULL ? strrchr(p->path, '/') : NULL;
-	return slash != NULL ? slash + 1 : p->path != NULL ? p->path : "";
+	const char *slash = p->actual != NULL ? strrchr(p->actual, '/') : NULL;
+	return slash != NULL ? slash + 1 : p->actual != NULL ? p->actual : "";
 }
 
 /* What the earlier parts have left of the memory. */

@@ -44,6 +44,7 @@ struct split {
 	struct shard           *shards;
 	uint64_t                n;
 	tn_write_options        write;
+	uint64_t                data;         /* bytes of all tensors */
 	uint64_t                done, total;  /* bytes, for progress */
 	tn_view                 index;
 	const char             *index_path;
@@ -137,8 +138,11 @@ static tn_code cut_model(struct split *s)
 	s->out->list = arena_new(mem, s->n, sizeof *s->out->list);
 	if (s->shards == NULL || s->out->list == NULL)
 		return no_memory(s);
-	for (uint64_t i = 0; i < m->n; i++)
+	for (uint64_t i = 0; i < m->n; i++) {
 		s->sources[i] = source_of(s->f, &m->tensors[i]);
+		if (!add_u64(s->data, m->tensors[i].nbytes, &s->data))
+			return err_set(s->err, TN_E_LIMIT, TN_NO_OFFSET, "the tensors take more than 2^64 bytes");
+	}
 	for (uint64_t k = 0; k < s->n; k++) {
 		uint64_t end = k + 1 < s->n ? starts[k + 1] : m->n;
 		s->shards[k].model = *m;
@@ -173,7 +177,7 @@ static tn_code plan_shard(struct split *s, uint64_t k)
 {
 	struct shard *shard = &s->shards[k];
 	struct shard_job job = {
-		.model = &shard->model, .place = { k, s->n, s->f->model.n }, .mem = &s->out->mem, .err = s->err,
+		.model = &shard->model, .place = { k, s->n, s->f->model.n }, .data = s->data, .mem = &s->out->mem, .err = s->err,
 	};
 	if (s->n > 1 && s->format->shards->make_shard(&job) != TN_OK)
 		return s->err->code;

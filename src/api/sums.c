@@ -51,7 +51,7 @@ static void ask_blob(struct sums *s)
 	uint8_t digest[SHA256_LEN];
 	static const char blobs[] = "/blobs/";
 	const char *real;
-	size_t len = sys_real_path(s->p->path, s->mem, &real, s->err) == TN_OK && real != NULL ? strlen(real) : 0;
+	size_t len = sys_real_path(s->p->actual, s->mem, &real, s->err) == TN_OK && real != NULL ? strlen(real) : 0;
 	if (len < SHA256_HEX + sizeof blobs - 1)
 		return;
 	const char *name = real + len - SHA256_HEX;
@@ -109,7 +109,7 @@ static bool small_text(struct sums *s, const char *path, tn_view *out)
 static const char *beside_path(const struct sums *s, const char *between, const char *name, const char *suffix)
 {
 	const char *file = part_name(s->p);
-	const char *path = arena_printf(s->mem, "%.*s%s%s%s", (int)(file - s->p->path), s->p->path, between, name, suffix);
+	const char *path = arena_printf(s->mem, "%.*s%s%s%s", (int)(file - s->p->actual), s->p->actual, between, name, suffix);
 	if (path == NULL)
 		arena_err(s->mem, s->err, "a path");
 	return path;
@@ -197,7 +197,7 @@ tn_code sums_check(const struct part *p, const struct sys_names *beside, const t
 {
 	struct sums s = { .p = p, .work = work, .report = r, .mem = mem, .err = err };
 	uint8_t digest[SHA256_LEN];
-	if (p->path == NULL)
+	if (p->actual == NULL)
 		return TN_OK;
 	ask_blob(&s);
 	ask_beside(&s, beside);

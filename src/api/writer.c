@@ -51,17 +51,32 @@ void tn_writer_free(tn_writer *w)
 const tn_report *tn_writer_report(const tn_writer *w) { return &w->report; }
 tn_meta *tn_writer_metadata(tn_writer *w) { return w->model.metadata; }
 
+/* Those of an open file belong to it, and to several of its tensors perhaps: a copy is what may be changed. */
+static bool own_extras(tn_writer *w, size_t i)
+{
+	struct tensor *t = &w->tensors[i];
+	if (w->origin == NULL || i >= w->origin->model.n || t->extras == NULL ||
+	    t->extras != w->origin->model.tensors[i].extras)
+		return true;
+	struct tn_meta *copy = meta_clone(&w->mem, t->extras, false);
+	if (copy == NULL)
+		return false;
+	writer_set_depth(copy, 0);
+	t->extras = copy;
+	return true;
+}
+
 tn_meta *tn_writer_extras(tn_writer *w, size_t i)
 {
-	return i < w->model.n ? tensor_extras(&w->mem, &w->tensors[i]) : NULL;
+	return i < w->model.n && own_extras(w, i) ? tensor_extras(&w->mem, &w->tensors[i]) : NULL;
 }
 
 /* ---- Adding ---- */
 
-/* Doubles the lists and the name index, which finds a repeated name in constant time. */
-static bool grow(tn_writer *w)
+/* Makes room in the lists and in the name index, which finds a repeated name in constant time. */
+bool writer_grow(tn_writer *w, uint64_t cap)
 {
-	uint64_t cap = w->cap != 0 ? 2 * w->cap : 64, other;
+	uint64_t other;
 	struct tensor *tensors = mem_realloc(w->tensors, (size_t)cap * sizeof *tensors);
 	if (tensors == NULL)
 		return false;
@@ -179,7 +194,7 @@ tn_code tn_writer_add(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t rank,
 		return unusable(name, "it has no source or no shape", err);
 	if (check_length(dtype, rank, shape, name, &nbytes, err) != TN_OK)
 		return err->code;
-	if (w->model.n == w->cap && !grow(w))
+	if (w->model.n == w->cap && !writer_grow(w, w->cap != 0 ? 2 * w->cap : 64))
 		return arena_err(&w->mem, err, "the tensor list");
 	struct tensor *t = &w->tensors[w->model.n];
 	struct source *s = &w->sources[w->model.n];
@@ -195,18 +210,18 @@ tn_code tn_writer_add(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t rank,
 
 /* ---- Saving ---- */
 
-static struct save save_of(tn_writer *w, tn_error *err)
+struct save writer_save(tn_writer *w, tn_error *err)
 {
 	return (struct save){
 		.format = w->format, .model = &w->model, .sources = w->sources, .options = &w->options,
-		.report = &w->report, .err = err,
+		.report = &w->report, .rewrite = w->origin != NULL && !w->origin->enveloped, .err = err,
 	};
 }
 
 tn_code tn_writer_size(tn_writer *w, uint64_t *out, tn_error *err)
 {
 	CALL_BEGIN(err);
-	struct save s = save_of(w, err);
+	struct save s = writer_save(w, err);
 	if (save_begin(&s) == TN_OK)
 		*out = s.plan.size;
 	save_end(&s);
@@ -218,7 +233,7 @@ tn_code tn_writer_save(tn_writer *w, const char *path, tn_error *err)
 	CALL_BEGIN(err);
 	if (path == NULL)
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "no path given");
-	struct save s = save_of(w, err);
+	struct save s = writer_save(w, err);
 	if (save_begin(&s) == TN_OK)
 		save_to_path(&s, path);
 	save_end(&s);
@@ -228,7 +243,7 @@ tn_code tn_writer_save(tn_writer *w, const char *path, tn_error *err)
 tn_code tn_writer_save_memory(tn_writer *w, void *buf, size_t cap, size_t *len, tn_error *err)
 {
 	CALL_BEGIN(err);
-	struct save s = save_of(w, err);
+	struct save s = writer_save(w, err);
 	if (save_begin(&s) == TN_OK && save_to_memory(&s, buf, cap) == TN_OK)
 		*len = (size_t)s.plan.size;
 	save_end(&s);

@@ -26,6 +26,23 @@ static inline uint64_t f64_bits(double f) { uint64_t u; memcpy(&u, &f, sizeof u)
 static inline float    f32_of(uint32_t u) { float f; memcpy(&f, &u, sizeof f); return f; }
 static inline double   f64_of(uint64_t u) { double f; memcpy(&f, &u, sizeof f); return f; }
 
+/* An f32 as the double of the same value, and back; the payload of a NaN is kept, which a
+ * conversion need not do. */
+static inline uint64_t f32_widen(uint32_t u)
+{
+	if ((u & 0x7f800000) != 0x7f800000)
+		return f64_bits((double)f32_of(u));
+	return (uint64_t)(u >> 31) << 63 | UINT64_C(0x7ff) << 52 | (uint64_t)(u & 0x7fffff) << 29;
+}
+static inline uint32_t f32_narrow(uint64_t u)
+{
+	const uint64_t payload = (UINT64_C(1) << 52) - 1;
+	if ((u >> 52 & 0x7ff) != 0x7ff || (u & payload) == 0)
+		return f32_bits((float)f64_of(u));
+	uint32_t kept = (uint32_t)((u & payload) >> 29);
+	return (uint32_t)(u >> 63) << 31 | 0x7f800000 | (kept != 0 ? kept : 0x400000);
+}
+
 static inline int host_is_big_endian(void)
 {
 	const uint16_t one = 1;

@@ -40,7 +40,7 @@ struct command {
 };
 
 extern const struct command cmd_ls, cmd_info, cmd_get, cmd_convert, cmd_split, cmd_merge, cmd_verify, cmd_hash, cmd_map,
-	cmd_formats, cmd_sample;
+	cmd_formats, cmd_meta, cmd_sample, cmd_pack, cmd_unpack, cmd_repack;
 
 /* The work options of the library as the command line gave them; progress draws a bar on a
  * terminal. */

@@ -12,7 +12,8 @@ struct convert {
 	struct opt_list filter, meta;
 	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
 	bool            no_config, no_tokenizer, resume;
-	uint64_t        align;
+	uint64_t        align, slack;
+	int             endian;
 };
 
 #define AT(field) offsetof(struct convert, field)
@@ -45,6 +46,10 @@ static const struct opt options[] = {
 	  "no digests of the tokenizer's files" },
 	{ "align", 0, OPT_SIZE, AT(align), "N",
 	  "alignment of the data, where the format leaves it free" },
+	{ "slack", 0, OPT_SIZE, AT(slack), "N",
+	  "leave room for later edits of metadata, where the format can" },
+	{ "endian", 0, OPT_CHOICE, AT(endian), "little|big",
+	  "byte order of OUT (GGUF), by default that of IN" },
 	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL,
 	  "write OUT itself, without a temporary file" },
 	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
@@ -178,6 +183,7 @@ static tn_write_options write_options(const struct cli *cli, const struct conver
 		.no_envelope = o->no_envelope,   .keep_unknown = o->keep_unknown,
 		.in_place = o->in_place,         .no_sync = o->no_sync,
 		.exact_path = true,              .align = o->align,
+		.endian = (tn_endian)o->endian,  .slack = o->slack,
 		.max_memory = cli->max_memory,   .work = cli_work(cli),
 	};
 }

@@ -30,45 +30,6 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-/* ---- Metadata ---- */
-
-static void print_value(const tn_meta *value)
-{
-	struct json j;
-	tn_view string;
-	struct text t = { 0 };
-	if (!tn_meta_string(value, &string)) {
-		js_begin(&j, stdout);
-		meta_json(&j, value);
-	} else if (isatty(STDOUT_FILENO)) {
-		text_escape(&t, string);
-		out_text(&t);
-	} else {
-		fwrite(string.ptr, 1, string.len, stdout);
-	}
-	putchar('\n');
-}
-
-static enum status get_meta(const struct cli *cli, const tn_file *file, const char *key)
-{
-	const tn_meta *value = tn_meta_find(tn_metadata(file), tn_text(key));
-	if (value == NULL)
-		return fail_with(cli, cli->args[0], TN_E_NOTFOUND, "no metadata key '%s'", key);
-	if (!cli->json) {
-		print_value(value);
-		return STATUS_YES;
-	}
-	struct json j;
-	js_begin(&j, stdout);
-	js_open(&j, '{', JSON_LINES);
-	js_string(js_at(&j, "file"), tn_text(cli->args[0]));
-	js_string(js_at(&j, "key"), tn_text(key));
-	meta_json(js_at(&j, "value"), value);
-	js_close(&j);
-	js_end(&j);
-	return STATUS_YES;
-}
-
 /* ---- Tensors: three ways to take the pieces ---- */
 
 struct taker {
@@ -315,7 +276,8 @@ static enum status run(const struct cli *cli, const void *own)
 		status = input_open(&in, cli, cli->args[0]);
 	if (status != STATUS_YES)
 		return status;
-	status = o->meta != NULL ? get_meta(cli, in.file, o->meta) : get_tensor(cli, o, &in);
+	status = o->meta != NULL ? meta_get(cli, cli->args[0], in.file, o->meta)
+	                         : get_tensor(cli, o, &in);
 	input_close(&in);
 	return status;
 }

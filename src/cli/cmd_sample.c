@@ -189,7 +189,7 @@ static enum status save(const struct cli *cli, const struct sample_options *o, c
                         const struct model *m)
 {
 	tn_write_options how = {
-		.no_sync = o->no_sync, .exact_path = true,
+		.carry = true, .no_sync = o->no_sync, .exact_path = true,
 		.max_memory = cli->max_memory, .work = cli_work(cli),
 	};
 	tn_writer *w;

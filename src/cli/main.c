@@ -8,7 +8,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_ls, &cmd_info, &cmd_get, &cmd_convert, &cmd_split, &cmd_merge, &cmd_verify, &cmd_hash, &cmd_map,
-	&cmd_formats, &cmd_sample,
+	&cmd_meta, &cmd_pack, &cmd_unpack, &cmd_repack, &cmd_formats, &cmd_sample,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

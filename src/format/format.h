@@ -19,6 +19,10 @@ struct parse_job {
 	struct model    *model;   /* initialised, empty */
 	struct tn_report *report; /* what is tolerated */
 	uint64_t         need;    /* out: with TRUNCATED, how many first bytes parse wants; 0: no more would help */
+	/* Tells the core that the file's bytes in this range have been read and are hardly needed again: their memory may go,
+	 * and comes back when they are. NULL: nobody wants to know. */
+	void           (*passed)(void *ctx, uint64_t offset, uint64_t len);
+	void            *passed_ctx;
 	struct check_limits check; /* out: the common checks' limits, the format's own filled in */
 	tn_error        *err;
 };
@@ -49,6 +53,9 @@ struct plan_job {
 	bool                rewrite;      /* the model was read from this same format, as its container shows it */
 	bool                converted;    /* the model was read from another format, or has been: an envelope says so */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
+	tn_endian           endian;       /* KEEP: as the model's native subtree says, little-endian where it says nothing */
+	uint64_t            slack;        /* bytes to leave in the head for later edits */
+	uint64_t            fit;          /* where the data shall start if the head fits before; 0: wherever it may */
 	uint64_t            align;        /* 0: the format's own */
 	struct arena       *mem;
 	struct plan        *plan;
@@ -82,7 +89,9 @@ enum {
 	CAP_META_STRINGS = 1, /* string metadata */
 	CAP_META_TREE    = 2, /* typed, nested metadata */
 	CAP_DIGEST       = 4, /* carries checksums of its data */
-	CAP_CHECKPOINT   = 8, /* what Hugging Face checkpoints are kept in: a config.json may lie beside the file */
+	CAP_BIG_ENDIAN   = 8, /* can be written in that order */
+	CAP_SLACK        = 16, /* can leave room in the head */
+	CAP_CHECKPOINT   = 32 /* what Hugging Face checkpoints are kept in: a config.json may lie beside the file */
 };
 
 struct format {

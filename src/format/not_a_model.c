@@ -178,13 +178,10 @@ struct magic {
 #define MAGIC(text, where) .bytes = text, .len = sizeof(text) - 1, .at = where
 
 static const struct magic magics[] = {
-	{ MAGIC("GGUF", 0), TN_E_UNSUPPORTED, "a GGUF model" },
 	{ MAGIC("APR\0", 0), TN_E_UNSUPPORTED, "an APR model" },
 	{ MAGIC("APRN", 0), TN_E_UNSUPPORTED, "an APR model of version 1" },
 	{ MAGIC("APR1", 0), TN_E_UNSUPPORTED, "an APR model of version 1" },
 	{ MAGIC("APR2", 0), TN_E_UNSUPPORTED, "an APR model" },
-	{ MAGIC("THINv0", 0), TN_E_UNSUPPORTED, "a ThinTensor model" },
-	{ MAGIC("FUGG", 0), TN_E_UNSUPPORTED, "a GGUF model for big-endian machines" },
 	{ MAGIC("tjgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
 	{ MAGIC("fmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
 	{ MAGIC("lmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },

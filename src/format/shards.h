@@ -19,6 +19,7 @@ struct shard_owner {
 struct shard_index {
 	tn_view            *files;   /* in the order of the model; names of one component, not checked */
 	uint64_t            n_files;
+	uint64_t           *sizes;   /* bytes of each file, as the index says; NULL where it does not */
 	struct shard_owner *owners;
 	uint64_t            n_owners;
 	bool                has_total;
@@ -45,6 +46,7 @@ struct shard_place {
 struct shard_job {
 	struct model      *model;  /* its metadata and native may be replaced, not changed */
 	struct shard_place place;
+	uint64_t           data;   /* bytes of all tensors of the set */
 	struct arena      *mem;
 	tn_error          *err;
 };

@@ -231,6 +231,7 @@ tn_code cast_tensor(struct tensor *t, struct source *s, tn_dtype to, struct aren
 	t->dtype_text = tn_text(dtype_info(to)->name);
 	t->enc = ENC_RAW;
 	t->nbytes = t->stored = bytes;
+	t->digest = NULL; /* of other bytes */
 	*s = (struct source){
 		.kind = SOURCE_CALLBACK, .len = bytes, .from = c->from, .produce = produce, .ctx = c
 	};

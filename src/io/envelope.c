@@ -70,7 +70,8 @@ void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits)
 
 bool envelope_empty(const struct envelope *e)
 {
-	return e->n_values == 0 && e->n_hidden == 0 && e->n_derived == 0 && e->n_native == 0 && e->bits == NULL && e->order == NULL &&
+	return e->n_values == 0 && e->n_hidden == 0 && e->n_derived == 0 && e->n_native == 0 && e->bits == NULL &&
+	       e->order == NULL &&
 	       !e->keep_metadata_order && !e->failed;
 }
 

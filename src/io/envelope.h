@@ -44,7 +44,8 @@ void envelope_hidden(struct envelope *e, const struct tn_meta *node);
 /* A metadata node that is in the target for the target's sake only: reading it back, it goes while it still says that. */
 void envelope_derived(struct envelope *e, const struct tn_meta *node);
 /* What the target lacks of tensor i: ENV_* bits. ENV_DTYPE alone: the target holds the dtype's carrier (f32 for
- * flex32, bool or u8 for bool_u8, u32 for bool_u32) in the same shape. ENV_DTYPE|ENV_SHAPE: u8 of shape [nbytes]. */
+ * flex32; bool, u8 or i8 for bool_u8; u32 or i32 for bool_u32) in the same shape. ENV_SHAPE alone: the dtype is the
+ * same, in another shape of as many bytes. ENV_DTYPE|ENV_SHAPE: u8 or i8 of shape [nbytes]. */
 void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits);
 void envelope_native(struct envelope *e, const struct tn_meta *subtree);
 bool envelope_empty(const struct envelope *e);

@@ -287,7 +287,8 @@ static bool is_carrier(tn_dtype held, tn_dtype meant)
 {
 	return (meant == TN_FLEX32 && held == TN_F32) ||
 	       (meant == TN_BOOL_U8 && (held == TN_BOOL || held == TN_U8)) || (meant == TN_BOOL && held == TN_U8) ||
-	       (meant == TN_BOOL_U32 && held == TN_U32);
+	       (meant == TN_BOOL_U32 && held == TN_U32) ||
+	       ((meant == TN_BOOL || meant == TN_BOOL_U8) && held == TN_I8) || (meant == TN_BOOL_U32 && held == TN_I32);
 }
 
 static bool same_shape(const struct tensor *a, const struct tensor *b)
@@ -303,10 +304,11 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 	uint64_t bytes;
 	if (same_shape(held, meant) && (held->dtype == meant->dtype || is_carrier(held->dtype, meant->dtype)))
 		return true;
-	if (held->dtype != meant->dtype && held->dtype != TN_U8)
+	bool bytes_only = held->dtype == TN_U8 || held->dtype == TN_I8;
+	if (held->dtype != meant->dtype && !bytes_only)
 		return false;
 	if (meant->dtype == TN_QFLOAT || meant->dtype == TN_OPAQUE)
-		return held->dtype == TN_U8;
+		return bytes_only;
 	if (dtype_bytes(meant->dtype, BLOCK_ROWS, meant->rank, meant->shape, &bytes, &ignored) == TN_OK && bytes == held->nbytes)
 		return true;
 	ignored.code = TN_OK;

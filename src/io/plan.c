@@ -75,6 +75,10 @@ void plan_tensor_digest(struct plan *p, uint64_t i, uint64_t len)
 	push(p, (struct span){ .kind = SPAN_TENSOR, .tensor = i, .len = len, .digest = true });
 }
 
+void plan_tensor_big_endian(struct plan *p, uint64_t i, uint64_t len)
+{
+	push(p, (struct span){ .kind = SPAN_TENSOR, .tensor = i, .len = len, .big = true });
+}
 void plan_group_begin(struct plan *p) { push(p, (struct span){ .kind = SPAN_GROUP }); }
 void plan_group_end(struct plan *p) { push(p, (struct span){ .kind = SPAN_DIGEST }); }
 
@@ -101,7 +105,11 @@ static void run_tensor(struct span *span, const struct source *source, const str
 	struct b3 hash;
 	if (span->digest)
 		sink_hash_start(out, &hash);
+	if (span->big)
+		sink_swap_start(out, tensor->dtype);
 	source_stream(source, out);
+	if (span->big)
+		sink_swap_stop(out);
 	if (span->digest) {
 		sink_hash_stop(out);
 		b3_final(&hash, &span->hash);

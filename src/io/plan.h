@@ -20,6 +20,7 @@ enum span_kind {
 struct span {
 	enum span_kind kind;
 	bool           digest; /* TENSOR: compute its BLAKE3 while streaming, for seal */
+	bool           big;    /* TENSOR: in big-endian order */
 	uint64_t       off, len;
 	const uint8_t *bytes;  /* BYTES */
 	uint64_t       tensor; /* TENSOR */
@@ -52,6 +53,7 @@ void plan_zero(struct plan *p, uint64_t n);
 void plan_align(struct plan *p, uint64_t align);         /* zeros up to a multiple */
 void plan_tensor(struct plan *p, uint64_t i, uint64_t len);
 void plan_tensor_digest(struct plan *p, uint64_t i, uint64_t len);
+void plan_tensor_big_endian(struct plan *p, uint64_t i, uint64_t len);
 /* BLAKE3 of all between the two, for seal; groups do not nest. */
 void plan_group_begin(struct plan *p);
 void plan_group_end(struct plan *p);

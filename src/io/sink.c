@@ -32,8 +32,11 @@ void sink_fini(struct sink *s)
 
 void sink_flush(struct sink *s)
 {
-	if (sink_ok(s) && s->fill != 0)
+	if (sink_ok(s) && s->fill != 0) {
+		if (s->swap != TN_OPAQUE)
+			swap_units(s->swap, s->buf, s->fill); /* whole units: see room_of */
 		sys_out_write(s->out, s->buf, s->fill, s->err);
+	}
 	s->fill = 0;
 }
 
@@ -60,6 +63,12 @@ static void accept(struct sink *s, const uint8_t *p, size_t n)
 	count(s, n);
 }
 
+/* While bytes are turned the buffer holds whole units when it is full. */
+static size_t room_of(const struct sink *s)
+{
+	return s->swap == TN_OPAQUE ? SINK_BUFFER : SINK_BUFFER - SINK_BUFFER % swap_unit(s->swap);
+}
+
 /* Where the next bytes go, and for how many of the n that are to come there is room; NULL after a failure.
  * To be followed by filled(). */
 static uint8_t *window(struct sink *s, uint64_t n, size_t *room)
@@ -67,11 +76,11 @@ static uint8_t *window(struct sink *s, uint64_t n, size_t *room)
 	if (s->out == NULL && !span_fits(s->at, n, s->cap))
 		err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "a buffer of %llu bytes is too small",
 		        (unsigned long long)s->cap);
-	if (s->out != NULL && s->fill == SINK_BUFFER)
+	if (s->out != NULL && s->fill == room_of(s))
 		sink_flush(s);
 	if (!sink_ok(s))
 		return NULL;
-	*room = (size_t)min_u64(n, SINK_BUFFER - s->fill);
+	*room = (size_t)min_u64(n, room_of(s) - s->fill);
 	return s->out != NULL ? s->buf + s->fill : s->memory + s->at;
 }
 
@@ -90,7 +99,7 @@ void sink_write(struct sink *s, const void *p, size_t n)
 		uint8_t *to = window(s, n, &room);
 		if (to == NULL)
 			return;
-		if (s->out != NULL && room == SINK_BUFFER) { /* an empty buffer, and more to come: skip the copy */
+		if (s->out != NULL && room == SINK_BUFFER && s->swap == TN_OPAQUE) { /* an empty buffer, and more to come: skip the copy */
 			if (sys_out_write(s->out, from, room, s->err) == TN_OK)
 				accept(s, from, room);
 		} else {
@@ -151,7 +160,8 @@ void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n)
 	if (!sink_ok(s) || n == 0)
 		return;
 	/* a file opened past the page cache shall not be pulled through it; little is not worth a flush */
-	bool in_kernel = s->out != NULL && !s->crc_on && s->hash == NULL && s->group == NULL && from->direct_fd < 0
+	bool in_kernel = s->out != NULL && !s->crc_on && s->hash == NULL && s->group == NULL && s->swap == TN_OPAQUE &&
+	                 from->direct_fd < 0
 	              && n > SINK_BUFFER - s->fill;
 	uint64_t done = in_kernel ? copy_in_kernel(s, from, off, n) : 0;
 	copy_buffered(s, from, off + done, n - done);
@@ -219,4 +229,23 @@ void sink_group_start(struct sink *s, struct b3 *h)
 void sink_group_stop(struct sink *s)
 {
 	s->group = NULL;
+}
+
+/* ---- Byte order ---- */
+
+/* Bytes for a file are turned in the buffer on their way out, those in memory where they lie when all are there. */
+void sink_swap_start(struct sink *s, tn_dtype d)
+{
+	sink_flush(s);
+	s->swap = d;
+	s->swap_from = s->at;
+}
+
+void sink_swap_stop(struct sink *s)
+{
+	if (s->out != NULL)
+		sink_flush(s);
+	else if (sink_ok(s))
+		swap_units(s->swap, s->memory + s->swap_from, (size_t)(s->at - s->swap_from));
+	s->swap = TN_OPAQUE;
 }

@@ -3,6 +3,7 @@
 #define IO_SINK_H
 
 #include "codec/blake3.h"
+#include "model/swap.h"
 #include "sys/out.h"
 
 enum { SINK_BUFFER = 1 << 20 };
@@ -18,6 +19,8 @@ struct sink {
 	uint32_t  crc;
 	struct b3 *hash;          /* NULL: off */
 	struct b3 *group;         /* a second one, over several stretches of the first; NULL: off */
+	tn_dtype  swap;           /* see sink_swap_start; TN_OPAQUE: off */
+	uint64_t  swap_from;      /* where it was started */
 	tn_progress_fn progress;
 	void     *progress_ctx;
 	uint64_t  total, reported;
@@ -48,5 +51,10 @@ void     sink_hash_start(struct sink *s, struct b3 *h); /* BLAKE3 likewise, in t
 void     sink_hash_stop(struct sink *s);
 void     sink_group_start(struct sink *s, struct b3 *h);
 void     sink_group_stop(struct sink *s);
+
+/* From here to the stop the bytes are whole units of this type, and leave in big-endian order. A hash sees them as they
+ * came; not to be used under a running CRC. */
+void     sink_swap_start(struct sink *s, tn_dtype d);
+void     sink_swap_stop(struct sink *s);
 
 #endif

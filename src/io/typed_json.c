@@ -64,24 +64,68 @@ static void put_int(struct buf *out, const struct tn_meta *node)
 	buf_byte(out, '}');
 }
 
+/* A number where JSON can spell it, else its bits as text. */
+static void put_bits(struct buf *out, uint64_t bits)
+{
+	if (isfinite(f64_of(bits)))
+		json_put_real(out, f64_of(bits));
+	else
+		buf_printf(out, "\"%016llx\"", (unsigned long long)bits);
+}
+
 static void put_float(struct buf *out, const struct tn_meta *node)
 {
-	double v = f64_of(node->as.f_bits);
-	bool finite = isfinite(v);
-	if (node->width == 64 && finite) {
-		json_put_real(out, v);
+	if (node->width == 64 && isfinite(f64_of(node->as.f_bits))) {
+		put_bits(out, node->as.f_bits);
 		return;
 	}
 	put_number_tag(out, 'f', "float", node->width);
-	if (finite)
-		json_put_real(out, v);
-	else
-		buf_printf(out, "\"%016llx\"", (unsigned long long)node->as.f_bits);
+	put_bits(out, node->as.f_bits);
 	buf_byte(out, '}');
+}
+
+static void put_bare(struct buf *out, const struct tn_meta *item)
+{
+	switch ((tn_meta_type)item->type) {
+	case TN_META_UINT:  json_put_uint(out, item->as.u); break;
+	case TN_META_INT:   json_put_int(out, item->as.i); break;
+	case TN_META_FLOAT: put_bits(out, item->as.f_bits); break;
+	case TN_META_BOOL:  buf_text(out, item->as.b ? "true" : "false"); break;
+	default:            put_string(out, item->as.s); break;
+	}
+}
+
+/* Whether items of the type need no tag, so that an array of them is one as JSON has it. */
+static bool stands_bare(tn_meta_type kind, unsigned width)
+{
+	return kind == TN_META_BOOL || kind == TN_META_STRING || (kind == TN_META_UINT && width == 64);
+}
+
+static void put_uniform(struct buf *out, const struct tn_meta *node, tn_meta_type kind, unsigned width)
+{
+	tn_meta_iter it = tn_meta_items(node);
+	const char *comma = "";
+	buf_text(out, "{\"$array\":\"");
+	if (kind == TN_META_BOOL || kind == TN_META_STRING)
+		buf_text(out, kind == TN_META_BOOL ? "bool" : "string");
+	else
+		buf_printf(out, "%c%u", kind == TN_META_UINT ? 'u' : kind == TN_META_INT ? 'i' : 'f', width);
+	buf_text(out, "\",\"v\":[");
+	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; comma = ",") {
+		buf_text(out, comma);
+		put_bare(out, item);
+	}
+	buf_text(out, "]}");
 }
 
 static void put_array(struct buf *out, const struct tn_meta *node)
 {
+	tn_meta_type kind;
+	unsigned width;
+	if (meta_uniform(node, &kind, &width) && (tn_meta_count(node) == 0 || !stands_bare(kind, width))) {
+		put_uniform(out, node, kind, width);
+		return;
+	}
 	tn_meta_iter it = tn_meta_items(node);
 	const char *comma = "";
 	buf_byte(out, '[');
@@ -182,30 +226,31 @@ static struct tn_meta *get_hex(struct reading *in, const struct json_val *v, tn_
 	return unhex(text, bytes) ? node : NULL;
 }
 
+static bool uint_ok(const struct json_val *v, unsigned width)
+{
+	return json_type(v) == JSON_UINT && (width == 0 || width >= 64 || json_uint(v) >> width == 0);
+}
+
 static struct tn_meta *get_uint(struct reading *in, const struct json_val *v, unsigned width)
 {
-	if (json_type(v) != JSON_UINT || (width != 0 && width < 64 && json_uint(v) >> width != 0))
-		return NULL;
-	struct tn_meta *node = made(in, TN_META_UINT, width);
+	struct tn_meta *node = uint_ok(v, width) ? made(in, TN_META_UINT, width) : NULL;
 	if (node != NULL)
 		node->as.u = json_uint(v);
 	return node;
 }
 
-static bool int_fits(int64_t v, unsigned width)
+static bool int_ok(const struct json_val *v, unsigned width)
 {
 	int64_t limit = width == 0 || width == 64 ? INT64_MAX : (INT64_C(1) << (width - 1)) - 1;
-	return v <= limit && v >= -limit - 1;
+	bool positive = json_type(v) == JSON_UINT && json_uint(v) <= INT64_MAX;
+	if (!positive && json_type(v) != JSON_INT)
+		return false;
+	return json_int(v) <= limit && json_int(v) >= -limit - 1;
 }
 
 static struct tn_meta *get_int(struct reading *in, const struct json_val *v, unsigned width)
 {
-	bool positive = json_type(v) == JSON_UINT && json_uint(v) <= INT64_MAX;
-	if (!positive && json_type(v) != JSON_INT)
-		return NULL;
-	if (!int_fits(json_int(v), width))
-		return NULL;
-	struct tn_meta *node = made(in, TN_META_INT, width);
+	struct tn_meta *node = int_ok(v, width) ? made(in, TN_META_INT, width) : NULL;
 	if (node != NULL)
 		node->as.i = json_int(v);
 	return node;
@@ -236,12 +281,15 @@ static bool narrow(uint64_t *bits)
 	return true;
 }
 
+static bool float_ok(const struct json_val *v, unsigned width, uint64_t *bits)
+{
+	return float_bits(v, bits) && (width != 32 || narrow(bits));
+}
+
 static struct tn_meta *get_float(struct reading *in, const struct json_val *v, unsigned width)
 {
 	uint64_t bits;
-	if (!float_bits(v, &bits) || (width == 32 && !narrow(&bits)))
-		return NULL;
-	struct tn_meta *node = made(in, TN_META_FLOAT, width);
+	struct tn_meta *node = float_ok(v, width, &bits) ? made(in, TN_META_FLOAT, width) : NULL;
 	if (node != NULL)
 		node->as.f_bits = bits;
 	return node;
@@ -304,9 +352,121 @@ static struct tn_meta *get_tagged(struct reading *in, tn_view tag, const struct 
 	     : letter == 'f' && width >= 32 ? get_float(in, v, width) : NULL;
 }
 
+/* ---- Arrays of one type: read into the form that files have them in ---- */
+
+static void put_number(struct buf *out, uint64_t v, unsigned width)
+{
+	uint8_t bytes[8];
+	put_le64(bytes, v);
+	buf_put(out, bytes, width / 8);
+}
+
+/* One item. False when it is of another type. */
+static bool pack_item(const struct meta_raw *raw, const struct json_val *v, struct buf *out)
+{
+	uint64_t bits;
+	switch ((tn_meta_type)raw->kind) {
+	case TN_META_BOOL:
+		buf_byte(out, json_type(v) == JSON_BOOL && json_bool(v));
+		return json_type(v) == JSON_BOOL;
+	case TN_META_UINT:
+		if (uint_ok(v, raw->width))
+			put_number(out, json_uint(v), raw->width);
+		return uint_ok(v, raw->width);
+	case TN_META_INT:
+		if (int_ok(v, raw->width))
+			put_number(out, (uint64_t)json_int(v), raw->width);
+		return int_ok(v, raw->width);
+	case TN_META_FLOAT:
+		if (!float_ok(v, raw->width, &bits))
+			return false;
+		put_number(out, raw->width == 32 ? f32_narrow(bits) : bits, raw->width);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void pack_text(tn_view text, struct buf *out)
+{
+	put_number(out, text.len, 64);
+	buf_view(out, text);
+}
+
+/* A string, or the tagged hex of one that is no UTF-8. */
+static bool pack_string(struct reading *in, const struct json_val *v, struct buf *out)
+{
+	if (json_type(v) == JSON_STRING) {
+		pack_text(json_string(v), out);
+		return true;
+	}
+	struct tn_meta *node = get(in, v);
+	if (node == NULL || node->type != TN_META_STRING)
+		return false;
+	pack_text(node->as.s, out);
+	return true;
+}
+
+static bool array_type(const struct json_val *v, struct meta_raw *raw)
+{
+	char letter, tag[8] = "$";
+	unsigned width;
+	if (json_type(v) != JSON_STRING || json_string(v).len > 6)
+		return false;
+	copy_bytes(tag + 1, json_string(v).ptr, json_string(v).len);
+	if (strlen(tag + 1) != json_string(v).len)
+		return false;
+	*raw = (struct meta_raw){ .kind = TN_META_STRING, .width = 64 };
+	if (strcmp(tag, "$string") == 0)
+		return true;
+	*raw = (struct meta_raw){ .kind = TN_META_BOOL, .width = 8 };
+	if (strcmp(tag, "$bool") == 0)
+		return true;
+	if (!number_tag(tn_text(tag), &letter, &width) || (letter == 'f' && width < 32))
+		return false;
+	raw->width = (uint8_t)width;
+	raw->kind = letter == 'u' ? TN_META_UINT : letter == 'i' ? TN_META_INT : TN_META_FLOAT;
+	return letter == 'u' || letter == 'i' || letter == 'f';
+}
+
+static bool pack_items(struct reading *in, struct meta_raw *raw, const struct json_val *v)
+{
+	struct buf b;
+	buf_init(&b, in->a->budget);
+	struct json_iter it = json_items(v);
+	bool ok = true;
+	while (ok && json_next(&it))
+		ok = raw->kind == TN_META_STRING ? pack_string(in, it.val, &b) : pack_item(raw, it.val, &b);
+	raw->len = b.len;
+	raw->bytes = buf_done(&b, in->a).ptr;
+	in->nomem = in->nomem || raw->bytes == NULL;
+	return ok && !in->nomem;
+}
+
+static struct tn_meta *get_uniform(struct reading *in, const struct json_val *object)
+{
+	const struct json_val *type = json_find(object, "$array"), *items = json_find(object, "v");
+	struct meta_raw *raw = ARENA_NEW(in->a, 1, struct meta_raw);
+	struct tn_meta *node = made(in, TN_META_ARRAY, 0);
+	if (raw == NULL || node == NULL) {
+		in->nomem = true;
+		return NULL;
+	}
+	if (json_count(object) != 2 || items == NULL || json_type(items) != JSON_ARRAY || !array_type(type, raw) ||
+	    !pack_items(in, raw, items))
+		return NULL;
+	node->is_raw = true;
+	node->as.packed.raw = raw;
+	node->as.packed.n = json_count(items);
+	return node;
+}
+
 static struct tn_meta *get_object(struct reading *in, const struct json_val *v)
 {
 	struct json_iter it = json_items(v);
+	if (json_next(&it) && view_is(it.key, "$array"))
+		return get_uniform(in, v);
+	it = json_items(v);
 	if (json_next(&it) && view_starts(it.key, "$"))
 		return json_count(v) == 1 ? get_tagged(in, it.key, it.val) : NULL;
 	return get_map(in, v);

@@ -8,10 +8,14 @@
  *   {"$f64":"7ff8000000000001"} a float that JSON cannot spell, by its bits; likewise "$f32" in 16 digits (widened)
  *   {"$bytes":"00ff"}           a byte string, in hex
  *   {"$string":"ff"}            text that is no UTF-8, in hex
- *   [ ... ]                     an array
+ *   {"$array":"u8","v":[...]}   an array whose items are all of one type: bool, u8 to u64, i8 to i64, f32, f64, string.
+ *                               They stand without a tag, but for floats and strings that JSON cannot spell: these as
+ *                               the text above, and as {"$string":"ff"}. An empty one keeps its type.
+ *   [ ... ]                     any other array, and one of that kind that has items which need no tag anyway: bools,
+ *                               strings, and uints of 64 bits
  *   { ... }                     a map; {"$map":{...}} when its first key begins with '$'
  *
- * A tagged value has no other member. */
+ * A tagged value but $array has no other member. */
 #ifndef IO_TYPED_JSON_H
 #define IO_TYPED_JSON_H
 

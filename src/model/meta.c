@@ -196,6 +196,39 @@ struct tn_meta *meta_clone(struct arena *a, const struct tn_meta *node, bool own
 	return copy;
 }
 
+static bool has_known_type(const struct tn_meta *node)
+{
+	switch ((tn_meta_type)node->type) {
+	case TN_META_BOOL:
+	case TN_META_STRING: return true;
+	case TN_META_INT:
+	case TN_META_UINT:
+	case TN_META_FLOAT:  return node->width != 0;
+	default:             return false;
+	}
+}
+
+bool meta_uniform(const struct tn_meta *array, tn_meta_type *kind, unsigned *width)
+{
+	if (array->type != TN_META_ARRAY)
+		return false;
+	if (array->is_raw) {
+		const struct meta_raw *raw = array->as.packed.raw;
+		*kind = (tn_meta_type)raw->kind;
+		*width = raw->kind == TN_META_BOOL || raw->kind == TN_META_STRING ? 0 : raw->width;
+		return true;
+	}
+	const struct tn_meta *first = array->as.kids.first;
+	if (first == NULL || !has_known_type(first))
+		return false;
+	for (const struct tn_meta *kid = first; kid != NULL; kid = kid->next)
+		if (kid->type != first->type || kid->width != first->width)
+			return false;
+	*kind = (tn_meta_type)first->type;
+	*width = first->width;
+	return true;
+}
+
 static bool equal_scalars(const struct tn_meta *a, const struct tn_meta *b)
 {
 	switch ((tn_meta_type)a->type) {

@@ -68,6 +68,9 @@ struct tn_meta *meta_add_array (struct arena *a, struct tn_meta *to, tn_view key
 struct tn_meta *meta_map_at(struct arena *a, struct tn_meta *map, tn_view key);
 /* A deep copy, raw arrays by reference; views are copied when own is true. NULL when memory is out. */
 struct tn_meta *meta_clone(struct arena *a, const struct tn_meta *node, bool own);
+/* The kind and width that all items of an array share, when they are bools, numbers of a known width or strings. The width
+ * of a bool or string is 0. False for other arrays, and for an empty one that is not raw: its items would be of no kind. */
+bool            meta_uniform(const struct tn_meta *array, tn_meta_type *kind, unsigned *width);
 /* Equal in kind, width, value, order and keys of the children (keys of the two nodes themselves aside). */
 bool            meta_equal(const struct tn_meta *a, const struct tn_meta *b);
 

@@ -57,7 +57,7 @@ static void set_number(struct tn_meta *node, const struct meta_raw *raw, uint64_
 	switch ((tn_meta_type)raw->kind) {
 	case TN_META_BOOL:  node->as.b = v != 0; node->width = 0; break;
 	case TN_META_INT:   node->as.i = sign_extend(v, raw->width); break;
-	case TN_META_FLOAT: node->as.f_bits = raw->width == 32 ? f64_bits((double)f32_of((uint32_t)v)) : v; break;
+	case TN_META_FLOAT: node->as.f_bits = raw->width == 32 ? f32_widen((uint32_t)v) : v; break;
 	default:            node->as.u = v; break;
 	}
 }

@@ -9,7 +9,8 @@
 
 enum encoding {
 	ENC_RAW,
-	ENC_NONE /* the file names the tensor and has no bytes that could be read; verify says why */
+	ENC_BIG_ENDIAN, /* every number turned, see model/swap.h */
+	ENC_NONE        /* the file names the tensor and has no bytes that could be read; verify says why */
 };
 
 /* Whether a tensor's bytes are its own. */

@@ -224,6 +224,16 @@ tn_code sys_file_read(const struct sys_file *f, uint64_t off, void *buf, size_t 
 	return TN_OK;
 }
 
+void sys_file_forget(const struct sys_file *f, uint64_t off, uint64_t n)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, to;
+	if (f->map.ptr == NULL || !span_fits(off, n, f->map.len) || !align_up(off, page, &from))
+		return;
+	to = (off + n) / page * page;
+	if (from < to)
+		madvise((void *)(uintptr_t)(f->map.ptr + from), (size_t)(to - from), MADV_DONTNEED);
+}
+
 void sys_file_will_read(const struct sys_file *f, uint64_t off, uint64_t n)
 {
 	if (f->direct_fd >= 0 || !span_fits(off, n, f->size))

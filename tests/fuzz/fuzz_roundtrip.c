@@ -130,19 +130,24 @@ static void build(struct input in, tn_writer *w)
 	}
 }
 
-static tn_view save(tn_writer *w)
+/* False where the format cannot hold the model, its envelope helping: empty tensors and some names in thin. */
+static bool save(tn_writer *w, tn_view *out)
 {
 	uint64_t size;
 	size_t len = 0;
 	tn_error err;
-	require(tn_writer_size(w, &size, &err) == TN_OK,
-	        "with an envelope and carrying, every format takes every model");
+	tn_code code = tn_writer_size(w, &size, &err);
+	require(code == TN_OK || code == TN_E_LOSSY,
+	        "with an envelope and carrying, a format takes a model or names a loss");
+	if (code != TN_OK)
+		return false;
 	uint8_t *bytes = malloc(size != 0 ? (size_t)size : 1);
 	require(bytes != NULL, "memory");
 	require(tn_writer_save_memory(w, bytes, (size_t)size, &len, &err) == TN_OK,
 	        "what was planned is written");
 	require(len == size, "in the planned size");
-	return (tn_view){ bytes, len };
+	*out = (tn_view){ bytes, len };
+	return true;
 }
 
 static bool same_meta(const tn_meta *a, const tn_meta *b)
@@ -206,7 +211,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		require(tn_writer_new(&w, tn_format_at(i).name, &carry, NULL) == TN_OK, "a writer");
 		build((struct input){ data, data + size }, w);
-		bytes[n] = save(w);
+		if (!save(w, &bytes[n])) {
+			tn_writer_free(w);
+			continue;
+		}
 		files[n] = open_bytes(bytes[n], tn_format_at(i).name);
 		require(tn_hash(files[n], &one, NULL, &digest[n], NULL) == TN_OK, "a hash");
 		require(memcmp(&digest[n], &digest[0], sizeof *digest) == 0,

@@ -29,7 +29,7 @@ static void same_from_disk(tn_view bytes, tn_code want, const tn_error *memory)
 {
 	char *path = files_join(folder, "variant");
 	files_store(path, bytes);
-	tn_open_options pread = { .io = TN_IO_PREAD };
+	tn_open_options pread = { .io = TN_IO_PREAD, .single = true };
 	tn_file *file;
 	tn_error err;
 	tn_code code = tn_open(&file, path, &pread, &err);

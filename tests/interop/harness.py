@@ -40,7 +40,7 @@ class Witness:
 	def call(self, *args):
 		done = execute(*self.command, *args)
 		if done.returncode != 0:
-			raise RuntimeError(f"{self.title} {args[0]}: {last_line(done.stderr)}")
+			raise RuntimeError(f"{self.title} {args[0]}: {reason(done.stderr)}")
 		return done.stdout
 
 	def dump(self, files):
@@ -88,7 +88,7 @@ class Format:
 	shows: Callable = same_value                       # (value, seen): does its metadata show the value as this?
 	holds_name: Callable = lambda name: True
 	same_file: Callable = lambda a, b: pathlib.Path(a).read_bytes() == pathlib.Path(b).read_bytes()
-	more: Callable = lambda run, witness, files: None  # checks of its own: (run, witness, the files that we wrote)
+	more: Callable = lambda run, witness, files: None  # checks of its own: (run, witness, our files)
 
 	def has(self, dtype):
 		return dtype in self.dtypes or dtype in self.carriers
@@ -130,9 +130,10 @@ class Listing:
 
 # ---- Getting the witnesses ----
 
-def last_line(text):
-	lines = [line.strip() for line in text.splitlines() if line.strip()]
-	return lines[-1] if lines else "it failed without a word"
+def reason(text):
+	"""The line of a program's complaints that says most: the first error, or the last line."""
+	lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed without a word"]
+	return next((line for line in lines if line.lower().startswith("error")), lines[-1])
 
 
 class Unavailable(Exception):
@@ -150,7 +151,7 @@ def execute(*command):
 def run_or(unavailable, *command):
 	done = execute(*command)
 	if done.returncode != 0:
-		raise Unavailable(f"{unavailable}: {last_line(done.stderr)}")
+		raise Unavailable(f"{unavailable}: {reason(done.stderr)}")
 
 
 def have_rust(work):
@@ -238,7 +239,7 @@ class Run:
 	def tenon(self, *args):
 		status, out, err = self.try_tenon(*args)
 		if status != 0:
-			raise RuntimeError(f"tenon {' '.join(map(str, args))}: status {status}: {last_line(err or out)}")
+			raise RuntimeError(f"tenon {' '.join(map(str, args))}: status {status}: {reason(err or out)}")
 		return out
 
 	def listing(self, file, format=None):

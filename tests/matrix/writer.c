@@ -170,7 +170,8 @@ static tn_code produce(void *ctx, tn_emit *emit, tn_error *err)
 
 static tn_writer *deferred_writer(const char *format, struct producer *producers)
 {
-	tn_writer *writer = writer_in(format, &(tn_write_options){ .no_sync = true });
+	tn_write_options how = { .carry = true, .no_sync = true };
+	tn_writer *writer = writer_in(format, &how);
 	tn_error err;
 	for (size_t i = 0; i < DEFERRED; i++) {
 		tn_source source = {

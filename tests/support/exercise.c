@@ -26,6 +26,9 @@ static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t
 {
 	tn_error err;
 	tn_view in_place;
+	uint8_t byte;
+	if (t->stored == 0 && t->nbytes != 0) /* named by the file, but without bytes */
+		return tn_read(file, i, 0, &byte, 1, &err) == TN_E_CORRUPT ? NULL : "a tensor has bytes from nowhere";
 	uint8_t *copy = malloc(t->nbytes != 0 ? (size_t)t->nbytes : 1);
 	if (copy == NULL)
 		return "no memory for a tensor";

@@ -122,7 +122,6 @@ static void fill_long_name(tn_writer *w)
 	static char longest[5000];
 	const uint64_t shape[] = { 3 };
 	memset(longest, 'n', sizeof longest);
-	add_text(w, "short", TN_F32, 1, shape);
 	add(w, (tn_view){ (const uint8_t *)longest, sizeof longest }, TN_U8, 1, shape);
 }
 
@@ -280,6 +279,50 @@ static void fill_mixed(tn_writer *w)
 	fill_shapes(w);
 }
 
+static void put_role(tn_writer *w, tn_meta *extras)
+{
+	MUST(tn_put_string(w, extras, tn_text("kind"), tn_text("weight"), &err_));
+	MUST(tn_put_uint(w, extras, tn_text("layer"), 1, 32, &err_));
+	MUST(tn_put_string(w, extras, tn_text("op"), tn_text("attn_q_proj"), &err_));
+	MUST(tn_put_string(w, extras, tn_text("backend_layout"), tn_text("generic"), &err_));
+}
+
+/* A decoder as thin describes one: fields of the right types, of others, and some that are no fields. */
+static void fill_decoder(tn_writer *w)
+{
+	static const char *const names[] = {
+		"model.embed_tokens.weight", "model.layers.0.q.weight", "model.layers.0.k.weight",
+		"model.layers.1.q.weight", "lm_head.weight"
+	};
+	const uint64_t shape[] = { 2, 4 }, scalar[] = { 1 };
+	tn_meta *root = tn_writer_metadata(w), *scaling, *list;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		add_text(w, names[i], TN_BF16, 2, shape);
+		if (i != 0)
+			put_role(w, tn_writer_extras(w, i));
+	}
+	add_text(w, "scalar", TN_F32, 0, NULL);
+	add_text(w, "one", TN_F32, 1, scalar);
+	MUST(tn_put_string(w, root, tn_text("producer"), tn_text("tests"), &err_));
+	MUST(tn_put_uint(w, root, tn_text("hidden_size"), 8, 64, &err_));
+	MUST(tn_put_string(w, root, tn_text("arch"), tn_text("llama"), &err_));
+	MUST(tn_put_uint(w, root, tn_text("heads"), 2, 16, &err_));
+	MUST(tn_put_int(w, root, tn_text("vocab_size"), 7, 64, &err_));
+	MUST(tn_put_string(w, root, tn_text("head_dim"), tn_text("4"), &err_));
+	MUST(tn_put_f32(w, root, tn_text("norm_eps"), 1e-5f, &err_));
+	MUST(tn_put_f64(w, root, tn_text("embedding_scale"), 3.7416573867739413, &err_));
+	MUST(tn_put_bool(w, root, tn_text("qkv_bias"), true, &err_));
+	MUST(tn_put_map(w, root, tn_text("rope_scaling"), &scaling, &err_));
+	MUST(tn_put_f64(w, scaling, tn_text("factor"), 8, &err_));
+	MUST(tn_put_uint(w, scaling, tn_text("high"), 4, 64, &err_));
+	MUST(tn_put_map(w, root, tn_text("rope_parameters"), &scaling, &err_));
+	MUST(tn_put_uint(w, scaling, tn_text("z"), 1, 64, &err_));
+	MUST(tn_put_uint(w, scaling, tn_text("a"), 1, 64, &err_));
+	MUST(tn_put_array(w, root, tn_text("layer_types"), &list, &err_));
+	MUST(tn_put_string(w, list, tn_text(""), tn_text("full_attention"), &err_));
+	MUST(tn_put_array(w, root, tn_text("attention_variants"), &list, &err_));
+}
+
 static void fill_everything(tn_writer *w)
 {
 	fill_extras(w);
@@ -293,18 +336,33 @@ const struct model_maker model_makers[] = {
 	{ "dtypes",  fill_dtypes },
 	{ "shapes",  fill_shapes },
 	{ "names",   fill_names },
-	{ "long_name", fill_long_name },
+	{ "long name", fill_long_name },
 	{ "extras",  fill_extras },
 	{ "strings", fill_strings },
 	{ "values",  fill_values },
 	{ "mixed",   fill_mixed },
+	{ "decoder", fill_decoder },
 	{ "everything", fill_everything },
 };
 const size_t model_maker_count = sizeof model_makers / sizeof *model_makers;
 
+/* What a format cannot hold, whatever its envelope says. */
+static const struct {
+	void      (*fill)(tn_writer *);
+	const char *format;
+} misfits[] = {
+	{ fill_long_name, "gguf" },
+	/* no tensor at all, empty tensors, names with white space or slashes, and of more than 4096 bytes */
+	{ fill_nothing, "thin" }, { fill_shapes, "thin" }, { fill_names, "thin" }, { fill_long_name, "thin" },
+	{ fill_mixed, "thin" }, { fill_everything, "thin" },
+};
+
 bool models_fit(const struct model_maker *maker, const char *format)
 {
-	return strcmp(maker->name, "long_name") != 0 || strcmp(format, "apr") != 0;
+	for (size_t i = 0; i < sizeof misfits / sizeof *misfits; i++)
+		if (maker->fill == misfits[i].fill && strcmp(format, misfits[i].format) == 0)
+			return false;
+	return true;
 }
 
 /* ---- Saving ---- */

@@ -13,8 +13,8 @@ struct model_maker {
 extern const struct model_maker model_makers[];
 extern const size_t             model_maker_count;
 
-/* Can the format hold such a model, its envelope helping? Names have to stand in the file itself. */
-bool    models_fit(const struct model_maker *maker, const char *format);
+/* Whether the format can hold such a model: some do not have long names. */
+bool models_fit(const struct model_maker *maker, const char *format);
 /* Saves a writer to memory: a malloc of exactly the file's length. Ends the program with the
  * library's message when it refuses. */
 tn_view models_save(tn_writer *writer);

@@ -103,6 +103,12 @@ static const struct application applications[] = {
 	/* nothing to say */
 	{ "{\"tenon\":1}", AS_IT_WAS, NULL, false },
 	{ " {\"tenon\":1, \"unknown\": [1]} ", AS_IT_WAS, NULL, false },
+	/* what stands there for the container's sake goes, unless it was changed */
+	{ "{\"tenon\":1,\"derived\":{\"a\":\"7\",\"n\":5}}", "{\"b\":\"text\"}" TENSORS, NULL, false },
+	{ "{\"tenon\":1,\"derived\":{\"n\":6}}", AS_IT_WAS, "envelope: metadata 'n' was changed", false },
+	{ "{\"tenon\":1,\"derived\":{\"gone\":6}}", AS_IT_WAS, NULL, false },
+	{ "{\"tenon\":1,\"derived\":{\"n\":5},\"hidden\":{\"n\":\"mine\"}}", "{\"a\":\"7\",\"b\":\"text\",\"n\":\"mine\"}" TENSORS,
+	  NULL, false },
 	/* metadata: the typed value of an unchanged text */
 	{ "{\"tenon\":1,\"metadata\":{\"a\":7}}", "{\"a\":7,\"b\":\"text\",\"n\":5}" TENSORS, NULL, false },
 	{ "{\"tenon\":1,\"metadata\":{\"a\":{\"$i8\":7}}}", "{\"a\":{\"$i8\":7},\"b\":\"text\",\"n\":5}" TENSORS, NULL, false },

@@ -97,6 +97,28 @@ static void bytes_of_a_run(void **state)
 	assert_int_equal(room[15], '.');
 }
 
+/* Of several spans as one, and of each besides. */
+static void digest_of_a_group(void **state)
+{
+	struct plan p;
+	tn_error err;
+	(void)state;
+	plan_init(&p, &mem);
+	plan_bytes(&p, VIEW("before"));
+	plan_group_begin(&p);
+	plan_tensor_digest(&p, 0, 5);
+	plan_tensor(&p, 1, 3);
+	plan_group_end(&p);
+	plan_bytes(&p, VIEW("after"));
+	assert_int_equal(p.size, 19);
+	const struct source sources[] = { memory_source(VIEW("hello")), memory_source(VIEW("abc")) };
+	assert_int_equal(run(&p, sources, &err), TN_OK);
+	tn_digest first = b3_of(VIEW("hello")), both = b3_of(VIEW("helloabc"));
+	assert_memory_equal(room, "beforehelloabcafter", 19);
+	assert_memory_equal(p.spans[2].hash.bytes, first.bytes, TN_DIGEST_LEN);
+	assert_memory_equal(p.spans[4].hash.bytes, both.bytes, TN_DIGEST_LEN);
+}
+
 static void digests(void **state)
 {
 	const struct source sources[] = { memory_source(VIEW("hello")), memory_source(VIEW("abc")) };
@@ -341,6 +363,7 @@ int main(void)
 		WITH_ARENA(digests),
 		WITH_ARENA(whole_spans),
 		WITH_ARENA(resumed_runs),
+		WITH_ARENA(digest_of_a_group),
 		WITH_ARENA(nothing),
 		WITH_ARENA(many_spans),
 		WITH_ARENA(too_big),

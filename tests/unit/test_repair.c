@@ -266,6 +266,7 @@ static void what_cannot_be_mended(void **state)
 	put("bad.safetensors", bytes);
 	assert_int_equal(repair("bad.safetensors", "new.safetensors", &err), TN_E_TRUNCATED);
 	assert_int_equal(tempdir_count(folder), 1);
+	tn_report_free(report);
 	assert_int_equal(tn_repair(NULL, "x", NULL, NULL, &report, &err), TN_E_USAGE);
 	assert_int_equal(tn_repair("x", NULL, NULL, NULL, &report, &err), TN_E_USAGE);
 	assert_int_equal(tn_rebuild_index(NULL, NULL, NULL, NULL, &report, &err), TN_E_USAGE);

@@ -180,6 +180,27 @@ static void what_the_index_said_is_said_again(void **state)
 	free(index);
 }
 
+static void merging_spares_the_shards(void **state)
+{
+	tn_view bytes = set_kit_single();
+	tn_file *f;
+	tn_error err;
+	(void)state;
+	tn_shards_free(split(bytes, two_each()));
+	char *path = files_join(out, SET_SHARD(2)), *link = files_join(folder, "link.safetensors");
+	tn_view before = files_load(path);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(tn_open(&f, out, NULL, NULL), TN_OK);
+	assert_int_equal(tn_convert(f, path, NULL, NULL, &err), TN_E_USAGE);
+	assert_non_null(strstr(err.msg, "the output is a file of the set"));
+	assert_int_equal(tn_convert(f, link, NULL, NULL, &err), TN_E_USAGE);
+	tn_close(f);
+	assert_true(files_equal(path, before));
+	free((void *)before.ptr);
+	free((void *)bytes.ptr);
+	free(path), free(link);
+}
+
 static void refusals(void **state)
 {
 	tn_view bytes = set_kit_single(), pack = kit_file("burnpack");
@@ -273,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(writes_shards_and_index), CASE(one_shard_has_no_index), CASE(sizes),
 		CASE(from_another_format),     CASE(what_the_index_said_is_said_again), CASE(refusals),
+		CASE(merging_spares_the_shards),
 		CASE(what_is_there_stays),     CASE(stopped_leaves_nothing), CASE(losses_stop_it_before_a_byte),
 	};
 	return cmocka_run_group_tests_name("split", tests, NULL, NULL);

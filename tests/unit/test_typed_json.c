@@ -131,6 +131,12 @@ static void what_spells_nothing_is_refused(void **state)
 		"{\"$i64\":9223372036854775808}", "{\"$int\":0.5}", "{\"$i8\":true}",
 		"{\"$f32\":1}", "{\"$f32\":1e300}", "{\"$f32\":-3.5e38}", "{\"$f32\":\"7ff8000000000001\"}", "{\"$f64\":\"7ff8\"}",
 		"{\"$f64\":\"7FF8000000000000\"}", "{\"$f64\":\"7ff800000000000g\"}", "{\"$f64\":\"7ff80000000000000\"}",
+		"{\"$array\":\"u8\"}", "{\"$array\":\"u8\",\"v\":[256]}", "{\"$array\":\"u8\",\"v\":[1.0]}",
+		"{\"$array\":\"u8\",\"v\":[1],\"w\":1}", "{\"$array\":\"u8\",\"w\":[1]}", "{\"$array\":\"u8\",\"v\":1}",
+		"{\"$array\":\"u7\",\"v\":[]}", "{\"$array\":\"f16\",\"v\":[]}", "{\"$array\":7,\"v\":[]}", "{\"$array\":\"uint\",\"v\":[]}",
+		"{\"$array\":\"u8\\u0000\",\"v\":[]}", "{\"$array\":\"map\",\"v\":[]}", "{\"v\":[],\"$array\":\"u8\",\"$u8\":{\"$u8\":-1}}",
+		"{\"$array\":\"i8\",\"v\":[128]}", "{\"$array\":\"f32\",\"v\":[1e39]}", "{\"$array\":\"bool\",\"v\":[1]}",
+		"{\"$array\":\"string\",\"v\":[7]}", "{\"$array\":\"string\",\"v\":[{\"$bytes\":\"00\"}]}",
 		"{\"$f8\":0.5}", "{\"$f16\":0.5}", "{\"$float\":[]}",
 		"{\"$bytes\":\"0\"}", "{\"$bytes\":\"0g\"}", "{\"$bytes\":\"AA\"}", "{\"$bytes\":7}", "{\"$string\":\"x\"}",
 		"{\"$string\":{}}", "{\"$map\":[]}", "{\"$map\":7}",
@@ -176,9 +182,34 @@ static void raw_arrays_are_printed_by_item(void **state)
 	struct tn_meta array = { .type = TN_META_ARRAY, .is_raw = true, .as.packed = { &raw, 2 } };
 	arena_init(&a, 0);
 	tn_view text = print(&a, &array);
-	assert_true(view_is(text, "[{\"$i16\":-1},{\"$i16\":1}]"));
+	assert_true(view_is(text, "{\"$array\":\"i16\",\"v\":[-1,1]}"));
 	assert_true(meta_equal(read(&a, text), &array));
 	arena_fini(&a);
+}
+
+/* Arrays of one type, in the spelling that is printed and read into the same raw form. */
+static void arrays_of_one_type_go_both_ways(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"{\"$array\":\"u8\",\"v\":[0,255]}", "{\"$array\":\"u16\",\"v\":[65535]}", "{\"$array\":\"u32\",\"v\":[4294967295]}",
+		"{\"$array\":\"i8\",\"v\":[-128,127]}", "{\"$array\":\"i64\",\"v\":[-9223372036854775808,7]}",
+		"{\"$array\":\"f32\",\"v\":[0.5,0.10000000149011612,\"7ff0000020000000\",\"fff0000000000000\"]}",
+		"{\"$array\":\"f64\",\"v\":[0.1,\"7ff0000000000001\"]}",
+		"{\"$array\":\"u64\",\"v\":[]}", "{\"$array\":\"bool\",\"v\":[]}", "{\"$array\":\"string\",\"v\":[]}",
+		"[1,18446744073709551615]", "[true,false]", "[\"a\",\"\",{\"$string\":\"ff\"}]",
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct arena a;
+		arena_init(&a, 0);
+		struct tn_meta *node = read(&a, tn_text(texts[i]));
+		if (node == NULL)
+			fail_msg("'%s' is not read", texts[i]);
+		tn_view again = print(&a, node);
+		if (!view_is(again, texts[i]))
+			fail_msg("'%.*s', not '%s'", VIEW_ARG(again), texts[i]);
+		arena_fini(&a);
+	}
 }
 
 /* ---- Random trees ---- */
@@ -277,7 +308,8 @@ static void random_trees_come_back(void **state)
 static void memory_may_run_out(void **state)
 {
 	(void)state;
-	const tn_view text = VIEW("{\"a\":[1,{\"$bytes\":\"00ff\"},\"text\",{\"$map\":{\"$b\":null}}],\"b\":{\"$f32\":0.5}}");
+	const tn_view text = VIEW("{\"a\":[1,{\"$bytes\":\"00ff\"},\"text\",{\"$map\":{\"$b\":null}}],\"b\":{\"$f32\":0.5},"
+	                          "\"c\":{\"$array\":\"u8\",\"v\":[1,2]}}");
 	const struct json_options opt = { .what = "test" };
 	struct json_doc *doc;
 	tn_error err = { .code = TN_OK };
@@ -305,6 +337,7 @@ int main(void)
 		cmocka_unit_test(what_spells_nothing_is_refused),
 		cmocka_unit_test(maps_with_dollar_keys_are_wrapped),
 		cmocka_unit_test(raw_arrays_are_printed_by_item),
+		cmocka_unit_test(arrays_of_one_type_go_both_ways),
 		cmocka_unit_test(random_trees_come_back),
 		cmocka_unit_test(memory_may_run_out),
 	};

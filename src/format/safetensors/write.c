@@ -53,17 +53,17 @@ static bool no_memory(struct writing *w, const char *what)
 
 /* ---- Tensors ---- */
 
-static bool check_name(struct writing *w, const struct tensor *t)
+/* Why the format cannot hold a name; NULL when it can. Readers accept some of these, but such a file would be read
+ * by few, and one of a tensor __metadata__ by none. */
+static const char *bad_name(tn_view name)
 {
-	if (view_is(t->name, METADATA_KEY))
-		return refuse(w, TN_E_USAGE, t, "this name is reserved for the metadata");
-	if (t->name.len == 0)
-		return refuse(w, TN_E_USAGE, t, "a tensor must have a name");
-	if (memchr(t->name.ptr, 0, t->name.len) != NULL)
-		return refuse(w, TN_E_USAGE, t, "a name must not hold a NUL");
-	if (!utf8_ok(t->name))
-		return refuse(w, TN_E_USAGE, t, "a name must be UTF-8");
-	return true;
+	if (view_is(name, METADATA_KEY))
+		return "this name is reserved for the metadata";
+	if (name.len == 0)
+		return "a tensor must have a name";
+	if (memchr(name.ptr, 0, name.len) != NULL)
+		return "a name must not hold a NUL";
+	return utf8_ok(name) ? NULL : "a name must be UTF-8";
 }
 
 static bool check_names(struct writing *w)
@@ -72,13 +72,9 @@ static bool check_names(struct writing *w)
 	uint64_t other;
 	if (!strmap_init(&names, w->job->mem, w->m->n))
 		return no_memory(w, SAFETENSORS ": names");
-	for (uint64_t i = 0; i < w->m->n; i++) {
-		const struct tensor *t = &w->m->tensors[i];
-		if (!check_name(w, t))
-			return false;
+	for (uint64_t i = 0; i < w->m->n; i++)
 		if (!strmap_add(&names, model_name_at, w->m, i, &other))
-			return refuse(w, TN_E_USAGE, t, "two tensors have this name");
-	}
+			return refuse(w, TN_E_USAGE, &w->m->tensors[i], "two tensors have this name");
 	return true;
 }
 
@@ -145,6 +141,11 @@ static bool add_entry(struct writing *w, uint64_t i)
 	const struct tensor *t = &w->m->tensors[i];
 	tn_dtype held = carrier_of(t->dtype);
 	const struct tn_meta *unknown = t->dtype == TN_OPAQUE ? safetensors_own(t->extras, EXTRA_DTYPE) : NULL;
+	const char *why = bad_name(t->name);
+	if (why != NULL) {
+		job_lossy(w->job, t->name, SAFETENSORS ": tensor '%s': %s", ESC(t->name), why);
+		return true;
+	}
 	if (safetensors_dtype_of(held) < SAFETENSORS_DTYPES) {
 		if (!plain_entry(w, i, held))
 			return false;
@@ -421,13 +422,23 @@ static uint64_t alignment(const struct writing *w)
 	return own != NULL && own->type == TN_META_UINT && safetensors_align_ok(own->as.u) ? own->as.u : DATA_ALIGN;
 }
 
+/* After a text that ends at that byte of the file: as many as move no tensor, or the slack and what aligns the data. */
+static size_t spaces(const struct writing *w, size_t at)
+{
+	const struct plan_job *job = w->job;
+	if (job->fit >= at && job->fit <= HEADER_AT + HEADER_MAX)
+		return (size_t)job->fit - at;
+	uint64_t slack = min_u64(job->slack, HEADER_MAX);
+	return (size_t)(slack + safetensors_padding(at - HEADER_AT + slack, alignment(w)));
+}
+
 /* Length, text and padding, the first span of the file. */
 static bool put_header(struct writing *w, struct buf *out)
 {
 	buf_fill(out, 0, HEADER_AT);
 	if (!put_text(w, out) || out->failed)
 		return out->failed ? no_memory(w, SAFETENSORS ": header") : false;
-	buf_fill(out, ' ', (size_t)safetensors_padding(out->len - HEADER_AT, alignment(w)));
+	buf_fill(out, ' ', spaces(w, out->len));
 	if (out->len > HEADER_AT + HEADER_MAX) {
 		err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET,
 		        SAFETENSORS ": the header takes more than the %d bytes that readers accept", HEADER_MAX);

@@ -167,6 +167,16 @@ bool thin_record_find(const struct thin_table *t, tn_view id, uint64_t *out)
 	return strmap_find(&t->ids, id_at, t, id, out);
 }
 
+bool thin_record_next(const struct thin_table *t, tn_view id, uint64_t *last, uint64_t *out)
+{
+	uint64_t next = *last + 1;
+	bool there = t->twice == 0 && next < t->n && view_eq(id_at(t, next), id);
+	if (!there && !thin_record_find(t, id, &next))
+		return false;
+	*last = *out = next;
+	return true;
+}
+
 size_t thin_put_record(uint8_t *to, const struct thin_record *r)
 {
 	put_le16(to, (uint16_t)r->id.len);
@@ -178,4 +188,16 @@ size_t thin_put_record(uint8_t *to, const struct thin_record *r)
 	put_le32(p + 24, r->flags);
 	memcpy(p + 28, r->digest->bytes, TN_DIGEST_LEN);
 	return THIN_RECORD + r->id.len;
+}
+
+bool thin_hex_digest(tn_view hex, tn_digest *out)
+{
+	for (size_t i = 0; i < THIN_HEX; i++) {
+		uint8_t c = i < hex.len ? hex.ptr[i] : 0;
+		uint8_t v = c >= '0' && c <= '9' ? (uint8_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint8_t)(c - 'a' + 10) : 16;
+		if (v == 16)
+			return false;
+		out->bytes[i / 2] = (uint8_t)(i % 2 == 0 ? v << 4 : out->bytes[i / 2] | v);
+	}
+	return hex.len == THIN_HEX;
 }

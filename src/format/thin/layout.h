@@ -65,6 +65,8 @@ struct thin_table {
 struct thin_record thin_record_at(const struct thin_table *t, uint64_t i);
 /* The record of that id; false when there is none. */
 bool thin_record_find(const struct thin_table *t, tn_view id, uint64_t *out);
+/* The same, with a look at the record behind the last one that was found, where it is most of the time. */
+bool thin_record_next(const struct thin_table *t, tn_view id, uint64_t *last, uint64_t *out);
 
 /* Reading the front of a file, in this order; job_has asks for more where the bytes are not at hand. */
 bool thin_read_header(struct parse_job *job, struct thin_header *h);
@@ -74,6 +76,8 @@ bool thin_read_table(struct parse_job *job, const struct thin_header *h, struct 
 void thin_put_header(uint8_t to[THIN_HEADER], const struct thin_header *h);
 /* Returns the record's length. */
 size_t thin_put_record(uint8_t *to, const struct thin_record *r);
+/* A checksum in the manifest's spelling; false when it is none. */
+bool thin_hex_digest(tn_view hex, tn_digest *out);
 
 /* ---- The tensor's dtype ---- */
 

@@ -30,7 +30,7 @@ const struct field *model_field(tn_view name);
 struct stage {
 	tn_view         name, operator; /* operator: empty where there is none */
 	struct tn_meta *params;         /* a map, or NULL */
-	const tn_view  *refs;
+	tn_view        *refs;
 	uint64_t        n_refs;
 };
 
@@ -69,9 +69,9 @@ struct manifest {
 struct manifest_options {
 	uint64_t origin;  /* file offset of the text */
 	bool     exact;   /* see struct text */
-	/* Takes each page as it is read, in place of the list; what it holds stays valid. False stops, with the text's
-	 * err filled in. */
-	bool   (*page)(void *ctx, const struct page *p);
+	/* Takes each page as it is read, in place of the list; what it holds stays valid. at: how far into the file the text
+	 * is read. False stops, with err filled in. */
+	bool   (*page)(void *ctx, const struct page *p, uint64_t at);
 	void    *ctx;
 };
 tn_code manifest_read(struct manifest *m, tn_view text, const struct manifest_options *opt, struct arena *mem,

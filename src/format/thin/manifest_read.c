@@ -360,7 +360,7 @@ static int page_member(tn_view key, int last)
 static bool keep_page(struct reading *r, const struct page *p)
 {
 	if (r->opt->page != NULL)
-		return r->opt->page(r->opt->ctx, p);
+		return r->opt->page(r->opt->ctx, p, r->opt->origin + (uint64_t)(r->t.p - r->t.base));
 	r->m->pages = room(&r->t, r->m->pages, r->m->n_pages, &r->cap_pages, sizeof *r->m->pages);
 	if (r->m->pages == NULL)
 		return false;

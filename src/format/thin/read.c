@@ -43,6 +43,8 @@ struct opening {
 	uint64_t       n_parents, cap_parents;
 	struct cached *cache;    /* [CACHED] */
 	uint64_t       physical; /* bytes of all pages that are no slices */
+	uint64_t       last;     /* record that was found last */
+	uint64_t       passed;   /* of the file: read, and given back */
 };
 
 static bool no_memory(struct opening *o)
@@ -217,25 +219,13 @@ static bool slice_fits(const struct thin_record *r, const struct page *p)
 	return r->flags == 0 && add_u64(r->offset, r->stored, &end) && span_fits(p->fused_offset, p->size, r->stored);
 }
 
-static bool hex_digest(tn_view hex, tn_digest *out)
-{
-	for (size_t i = 0; i < THIN_HEX; i++) {
-		uint8_t c = i < hex.len ? hex.ptr[i] : 0;
-		uint8_t v = c >= '0' && c <= '9' ? (uint8_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint8_t)(c - 'a' + 10) : 16;
-		if (v == 16)
-			return false;
-		out->bytes[i / 2] = (uint8_t)(i % 2 == 0 ? v << 4 : out->bytes[i / 2] | v);
-	}
-	return hex.len == THIN_HEX;
-}
-
 /* A slice's digest stands in the manifest only. */
 static bool set_slice_digest(struct opening *o, struct tensor *t, const struct page *p)
 {
 	tn_digest *digest = ARENA_NEW(o->job->mem, 1, tn_digest);
 	if (digest == NULL)
 		return no_memory(o);
-	if (hex_digest(p->checksum, digest))
+	if (thin_hex_digest(p->checksum, digest))
 		t->digest = digest;
 	return true;
 }
@@ -282,11 +272,36 @@ static bool add_lost(struct opening *o, const struct page *p)
 	return t != NULL;
 }
 
-static bool take_page(void *ctx, const struct page *p)
+/* A ref is a page's id: the one in the page table is kept, so that the manifest's text need not be touched again. */
+static void settle_refs(struct opening *o)
+{
+	uint64_t last = UINT64_MAX, record;
+	for (uint64_t i = 0; i < o->m.n_stages; i++) {
+		struct stage *s = &o->m.tape[i];
+		for (uint64_t k = 0; k < s->n_refs; k++)
+			if (thin_record_next(&o->table, s->refs[k], &last, &record))
+				s->refs[k] = thin_record_at(&o->table, record).id;
+	}
+}
+
+/* Most of a long manifest is its pages: what has been read of them need not stay in memory. */
+static void give_back(struct opening *o, uint64_t at)
+{
+	enum { STEP = 2 << 20 };
+	if (o->job->passed == NULL || at - o->passed < STEP)
+		return;
+	o->job->passed(o->job->passed_ctx, o->passed, at - o->passed);
+	o->passed = at;
+}
+
+static bool take_page(void *ctx, const struct page *p, uint64_t at)
 {
 	struct opening *o = ctx;
 	uint64_t record;
-	bool found = thin_record_find(&o->table, p->id, &record);
+	bool found = thin_record_next(&o->table, p->id, &o->last, &record);
+	if (o->n_ids == 0)
+		settle_refs(o);
+	give_back(o, at);
 	o->ids = room(o, o->ids, o->n_ids, &o->cap_ids, sizeof *o->ids);
 	if (o->ids == NULL)
 		return false;
@@ -540,31 +555,17 @@ static bool is_plain_tape(const struct opening *o)
 	return k == s->n_refs;
 }
 
-struct refs {
-	const struct opening *o;
-	const struct stage   *s;
-};
-
-/* A ref is a page's id: the one in the page table is kept, so that the manifest's text need not be touched again. */
-static tn_view ref_at(const void *refs, uint64_t i)
-{
-	const struct refs *r = refs;
-	uint64_t record;
-	return thin_record_find(&r->o->table, r->s->refs[i], &record) ? thin_record_at(&r->o->table, record).id : r->s->refs[i];
-}
-
 static bool put_stage(struct opening *o, struct tn_meta *tape, const struct stage *s)
 {
 	struct arena *mem = o->job->mem;
 	struct filling f = { mem, meta_add_map(mem, tape, (tn_view){ NULL, 0 }), true };
-	struct refs refs = { o, s };
 	if (f.map == NULL)
 		return no_memory(o);
 	fill_string(&f, "stage", s->name);
 	fill_string(&f, "operator", s->operator.len != 0 ? s->operator : (tn_view){ NULL, 0 });
 	if (s->params != NULL)
 		meta_append(f.map, VIEW("operator_params"), s->params);
-	return f.ok ? put_ids(o, f.map, "page_refs", ref_at, &refs, s->n_refs) : no_memory(o);
+	return f.ok ? put_ids(o, f.map, "page_refs", text_at, s->refs, s->n_refs) : no_memory(o);
 }
 
 static bool put_tape(struct opening *o)
@@ -618,6 +619,8 @@ static bool read_manifest(struct opening *o)
 	tn_view text = { o->job->file.ptr + o->h.manifest_off, (size_t)o->h.manifest_len };
 	o->cache = ARENA_NEW(o->job->mem, CACHED, struct cached);
 	o->cap = o->cap_ids = o->table.n;
+	o->last = UINT64_MAX;
+	o->passed = o->h.manifest_off;
 	o->tensors = arena_raw(o->job->mem, o->cap, sizeof *o->tensors);
 	o->ids = arena_raw(o->job->mem, o->cap_ids, sizeof *o->ids);
 	if (o->cache == NULL || o->tensors == NULL || o->ids == NULL)

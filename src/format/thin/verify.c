@@ -1,8 +1,7 @@
 /* verify.c - everything that is wrong with an archive that opens: the rules of its manifest, its header, its page table
  * against the manifest, the places of the pages, and with deep the checksums of their bytes; then what upstream lets
  * pass and a reader might stumble over. Nothing stops at the first fault. */
-#include "format/thin/layout.h"
-#include "format/thin/manifest.h"
+#include "format/thin/archive.h"
 #include "io/hash.h"
 
 #include <inttypes.h>
@@ -12,11 +11,7 @@
 
 struct checking {
 	struct verify_job *job;
-	tn_view            head;  /* the file up to the end of manifest and page table */
-	struct thin_header h;
-	struct thin_table  table;
-	struct manifest    m;
-	struct strmap      pages; /* the first page of each id */
+	struct thin_front  f;
 };
 
 static bool no_memory(struct checking *c)
@@ -38,62 +33,18 @@ static void say(struct checking *c, tn_severity severity, tn_code code, uint64_t
 }
 #define WRONG(c, offset, page, ...) say((c), TN_ERROR, TN_E_CORRUPT, (offset), (page), __VA_ARGS__)
 
-/* ---- The front again ---- */
-
-static uint64_t front_end(const struct model *m)
-{
-	uint64_t end = THIN_HEADER;
-	for (unsigned i = 0; i < m->n_regions; i++)
-		end = max_u64(end, m->regions[i].offset + m->regions[i].len);
-	return end;
-}
-
-static bool load_front(struct checking *c)
-{
-	const struct reader *file = c->job->file;
-	uint64_t n = front_end(c->job->model);
-	if (file->map.ptr != NULL) {
-		c->head = file->map;
-		return true;
-	}
-	uint8_t *bytes = arena_raw(c->job->mem, n, 1);
-	if (bytes == NULL)
-		return no_memory(c);
-	c->head = (tn_view){ bytes, (size_t)n };
-	return reader_read(file, 0, bytes, c->head.len, c->job->err) == TN_OK;
-}
-
-static tn_view page_id_at(const void *pages, uint64_t i) { return ((const struct page *)pages)[i].id; }
-
-static bool read_front(struct checking *c)
-{
-	struct parse_job parse = { .file = c->head, .size = c->job->file->size, .mem = c->job->mem, .err = c->job->err };
-	uint64_t other;
-	if (!thin_read_header(&parse, &c->h) || !thin_read_table(&parse, &c->h, &c->table))
-		return false;
-	const struct manifest_options opt = { .origin = c->h.manifest_off };
-	tn_view text = { c->head.ptr + c->h.manifest_off, (size_t)c->h.manifest_len };
-	if (manifest_read(&c->m, text, &opt, c->job->mem, c->job->err) != TN_OK)
-		return false;
-	if (!strmap_init(&c->pages, c->job->mem, c->m.n_pages))
-		return no_memory(c);
-	for (uint64_t i = 0; i < c->m.n_pages; i++)
-		strmap_add(&c->pages, page_id_at, c->m.pages, i, &other);
-	return true;
-}
-
 static const struct page *page_named(const struct checking *c, tn_view id)
 {
 	uint64_t i;
-	return strmap_find(&c->pages, page_id_at, c->m.pages, id, &i) ? &c->m.pages[i] : NULL;
+	return thin_page_find(&c->f, id, &i) ? &c->f.m.pages[i] : NULL;
 }
 
 /* ---- Header ---- */
 
 static void check_header(struct checking *c)
 {
-	const struct thin_header *h = &c->h;
-	uint64_t table_end = c->table.off + c->table.bytes.len;
+	const struct thin_header *h = &c->f.h;
+	uint64_t table_end = c->f.table.off + c->f.table.bytes.len;
 	if (h->manifest_off != THIN_HEADER)
 		WRONG(c, 16, NO_TENSOR, "the manifest starts at %" PRIu64 ", not at %d", h->manifest_off, THIN_HEADER);
 	if (h->manifest_off + h->manifest_len != h->table_off)
@@ -119,15 +70,15 @@ static bool same_digest(const tn_digest *digest, tn_view text)
 
 static uint64_t place_of(const struct checking *c, uint64_t record)
 {
-	return c->table.off + (uint64_t)(c->table.at[record] - c->table.bytes.ptr);
+	return c->f.table.off + (uint64_t)(c->f.table.at[record] - c->f.table.bytes.ptr);
 }
 
 static void check_record(struct checking *c, uint64_t i)
 {
-	struct thin_record r = thin_record_at(&c->table, i);
+	struct thin_record r = thin_record_at(&c->f.table, i);
 	const struct page *p = page_named(c, r.id);
 	uint64_t at = place_of(c, i), first;
-	if (thin_record_find(&c->table, r.id, &first) && first != i)
+	if (thin_record_find(&c->f.table, r.id, &first) && first != i)
 		WRONG(c, at, r.id, "two records are for page '%s'", ESC(r.id));
 	if (p == NULL)
 		WRONG(c, at, r.id, "a record is for '%s', which is no page of the manifest", ESC(r.id));
@@ -146,11 +97,11 @@ static void check_record(struct checking *c, uint64_t i)
 static void check_table(struct checking *c)
 {
 	uint64_t i;
-	for (i = 0; i < c->table.n; i++)
+	for (i = 0; i < c->f.table.n; i++)
 		check_record(c, i);
-	for (uint64_t k = 0; k < c->m.n_pages; k++) {
-		const struct page *p = &c->m.pages[k];
-		if (p->fused_to.ptr == NULL && !thin_record_find(&c->table, p->id, &i))
+	for (uint64_t k = 0; k < c->f.m.n_pages; k++) {
+		const struct page *p = &c->f.m.pages[k];
+		if (p->fused_to.ptr == NULL && !thin_record_find(&c->f.table, p->id, &i))
 			WRONG(c, TN_NO_OFFSET, p->id, "page '%s' has no record in the page table", ESC(p->id));
 	}
 }
@@ -172,12 +123,12 @@ static int by_offset(const void *a, const void *b)
 /* Adds the extent to the list unless it overflows. */
 static bool check_place(struct checking *c, uint64_t i, struct extent *out)
 {
-	struct thin_record r = thin_record_at(&c->table, i);
+	struct thin_record r = thin_record_at(&c->f.table, i);
 	uint64_t at = place_of(c, i), end;
 	if (r.stored == 0)
 		WRONG(c, at, r.id, "it has no bytes");
-	if (r.offset < c->h.data_off)
-		WRONG(c, at, r.id, "its bytes start at %" PRIu64 ", before the data at %" PRIu64, r.offset, c->h.data_off);
+	if (r.offset < c->f.h.data_off)
+		WRONG(c, at, r.id, "its bytes start at %" PRIu64 ", before the data at %" PRIu64, r.offset, c->f.h.data_off);
 	if (!add_u64(r.offset, r.stored, &end)) {
 		WRONG(c, at, r.id, "its place overflows 64 bits");
 		return false;
@@ -190,18 +141,18 @@ static bool check_place(struct checking *c, uint64_t i, struct extent *out)
 
 static bool check_places(struct checking *c)
 {
-	struct extent *list = arena_raw(c->job->mem, c->table.n, sizeof *list);
+	struct extent *list = arena_raw(c->job->mem, c->f.table.n, sizeof *list);
 	uint64_t n = 0;
 	if (list == NULL)
 		return no_memory(c);
-	for (uint64_t i = 0; i < c->table.n; i++)
+	for (uint64_t i = 0; i < c->f.table.n; i++)
 		n += check_place(c, i, &list[n]);
 	if (n != 0)
 		qsort(list, (size_t)n, sizeof *list, by_offset);
 	for (uint64_t i = 1; i < n; i++)
 		if (list[i - 1].end > list[i].offset)
-			WRONG(c, list[i].offset, thin_record_at(&c->table, list[i].record).id, "its bytes overlap those of '%s'",
-			      ESC(thin_record_at(&c->table, list[i - 1].record).id));
+			WRONG(c, list[i].offset, thin_record_at(&c->f.table, list[i].record).id, "its bytes overlap those of '%s'",
+			      ESC(thin_record_at(&c->f.table, list[i - 1].record).id));
 	return true;
 }
 
@@ -248,18 +199,18 @@ static bool inside(const struct checking *c, const struct thin_record *r)
 static uint64_t list_ranges(struct checking *c, struct range *list)
 {
 	uint64_t n = 0, i;
-	for (i = 0; i < c->table.n; i++) {
-		struct thin_record r = thin_record_at(&c->table, i);
+	for (i = 0; i < c->f.table.n; i++) {
+		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (inside(c, &r))
 			list[n++] = (struct range){
 				.tensor = { .name = r.id, .offset = r.offset, .stored = r.stored, .nbytes = r.stored }, .id = r.id, .want = r.digest,
 			};
 	}
-	for (uint64_t k = 0; k < c->m.n_pages; k++) {
-		const struct page *p = &c->m.pages[k];
-		if (p->fused_to.ptr == NULL || !thin_record_find(&c->table, p->fused_to, &i))
+	for (uint64_t k = 0; k < c->f.m.n_pages; k++) {
+		const struct page *p = &c->f.m.pages[k];
+		if (p->fused_to.ptr == NULL || !thin_record_find(&c->f.table, p->fused_to, &i))
 			continue;
-		struct thin_record r = thin_record_at(&c->table, i);
+		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (!inside(c, &r))
 			WRONG(c, r.offset, p->id, "the page that it is a slice of cannot be read");
 		else if (!span_fits(p->fused_offset, p->size, r.stored))
@@ -283,7 +234,7 @@ static void check_digest(struct checking *c, const struct range *r, const struct
 
 static bool check_bytes(struct checking *c)
 {
-	uint64_t most = c->table.n + c->m.n_pages;
+	uint64_t most = c->f.table.n + c->f.m.n_pages;
 	struct range *list = ARENA_NEW(c->job->mem, most, struct range);
 	struct hash_item *items = ARENA_NEW(c->job->mem, most, struct hash_item);
 	if (list == NULL || items == NULL)
@@ -301,9 +252,9 @@ static bool check_bytes(struct checking *c)
 tn_code thin_verify(struct verify_job *job)
 {
 	struct checking c = { .job = job };
-	if (!load_front(&c) || !read_front(&c))
+	if (thin_load(&c.f, job->file, job->model, job->mem, job->err) != TN_OK)
 		return job->err->code;
-	if (!manifest_judge(&c.m, job->mem, job->report)) {
+	if (!manifest_judge(&c.f.m, job->mem, job->report)) {
 		no_memory(&c);
 		return job->err->code;
 	}
@@ -311,7 +262,7 @@ tn_code thin_verify(struct verify_job *job)
 	check_table(&c);
 	if (!check_places(&c) || (job->deep && !check_bytes(&c)))
 		return job->err->code;
-	for (uint64_t i = 0; i < c.m.n_pages; i++)
-		look_at_page(&c, &c.m.pages[i]);
+	for (uint64_t i = 0; i < c.f.m.n_pages; i++)
+		look_at_page(&c, &c.f.m.pages[i]);
 	return TN_OK;
 }

@@ -153,7 +153,8 @@ static bool reads_as(const struct page *p, tn_dtype d)
 static bool set_dtype(struct writing *w, uint64_t i, struct page *p)
 {
 	const struct tensor *t = &w->m->tensors[i];
-	tn_dtype held = carrier_of(t->dtype);
+	/* an envelope tells of a carrier or of a shape, not of both: a scalar's type is called by its own name */
+	tn_dtype held = t->rank == 0 ? t->dtype : carrier_of(t->dtype);
 	if (t->dtype == TN_OPAQUE)
 		p->dtype = t->dtype_text;
 	else if (p->dtype.ptr == NULL || !reads_as(p, t->dtype))
@@ -199,7 +200,7 @@ static const char *tensor_fault(const struct tensor *t)
 	if (t->name.len > THIN_ID_MAX)
 		return "its name has more than 4096 bytes";
 	if (id_fault(t->name) != NULL)
-		return id_fault(t->name);
+		return "its name is blank, or holds white space or a slash";
 	return t->nbytes == 0 ? "it is empty" : NULL;
 }
 

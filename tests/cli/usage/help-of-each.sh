@@ -1,4 +1,4 @@
-for c in ls info get convert split merge verify hash map formats sample; do
+for c in ls info get convert split merge verify hash map meta pack unpack repack formats sample; do
 	tenon help $c
 	tenon $c --help >again && tenon help $c | cmp - again
 done

@@ -1,0 +1,253 @@
+/* test_gguf_shards.c - GGUF models in several files. */
+#include "tenon.h"
+
+#include "support/set_kit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define SHARD(k) "model-0000" #k "-of-00003.gguf"
+
+static char *folder;
+
+static int set_up(void **state)
+{
+	(void)state;
+	folder = tempdir_new();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tempdir_remove(folder);
+	return 0;
+}
+
+/* Tensors a to f, i8 [32], and some metadata. */
+static tn_view whole(void)
+{
+	tn_writer *w = kit_writer("gguf");
+	for (unsigned i = 0; i < 6; i++)
+		kit_add(w, (char[2]){ (char)('a' + i), '\0' }, TN_I8, 1, (uint64_t[]){ 32 }, i);
+	assert_int_equal(tn_put_string(w, tn_writer_metadata(w), tn_text("general.architecture"), tn_text("x"), NULL), TN_OK);
+	assert_int_equal(tn_put_uint(w, tn_writer_metadata(w), tn_text("x.count"), 7, 32, NULL), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_writer_free(w);
+	return bytes;
+}
+
+static void split(tn_view bytes, tn_endian endian)
+{
+	tn_file *f = kit_open(bytes);
+	const tn_split_options how = { .max_tensors = 2, .write = { .no_sync = true, .endian = endian } };
+	tn_shards *shards;
+	tn_error err;
+	if (tn_split(f, folder, &how, &shards, &err) != TN_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(tn_shards_count(shards), 3);
+	assert_null(tn_shards_index(shards));
+	tn_shards_free(shards);
+	tn_close(f);
+}
+
+static tn_file *opened(const char *name, bool single)
+{
+	const tn_open_options how = { .single = single };
+	tn_file *f;
+	tn_error err;
+	char *path = name != NULL ? files_join(folder, name) : folder;
+	if (tn_open(&f, path, &how, &err) != TN_OK)
+		fail_msg("%s", err.msg);
+	if (path != folder)
+		free(path);
+	return f;
+}
+
+static void refused(const char *name, tn_code code, const char *text)
+{
+	tn_file *f;
+	tn_error err;
+	char *path = files_join(folder, name);
+	assert_int_equal(tn_open(&f, path, NULL, &err), code);
+	if (strstr(err.msg, text) == NULL)
+		fail_msg("'%s' is not in: %s", text, err.msg);
+	free(path);
+}
+
+static void expect_merged(tn_file *f, tn_view bytes)
+{
+	char *path = files_join(folder, "merged.gguf");
+	tn_error err;
+	if (tn_convert(f, path, NULL, NULL, &err) != TN_OK)
+		fail_msg("%s", err.msg);
+	assert_true(files_equal(path, bytes));
+	assert_int_equal(unlink(path), 0);
+	free(path);
+	tn_close(f);
+}
+
+static void any_shard_and_back(void **state)
+{
+	tn_view bytes = whole();
+	(void)state;
+	split(bytes, TN_ENDIAN_KEEP);
+	expect_merged(opened(SHARD(1), false), bytes);
+	expect_merged(opened(SHARD(3), false), bytes);
+	expect_merged(opened(NULL, false), bytes);
+	free((void *)bytes.ptr);
+}
+
+static uint64_t number(const tn_file *f, const char *key)
+{
+	uint64_t v;
+	assert_true(tn_meta_u64(tn_meta_find(tn_metadata(f), tn_text(key)), &v));
+	return v;
+}
+
+static void what_a_shard_says(void **state)
+{
+	tn_view bytes = whole();
+	(void)state;
+	split(bytes, TN_ENDIAN_KEEP);
+	for (unsigned k = 0; k < 3; k++) {
+		char name[64];
+		snprintf(name, sizeof name, "model-%05u-of-00003.gguf", k + 1);
+		tn_file *f = opened(name, true);
+		assert_int_equal(tn_tensor_count(f), 2);
+		assert_int_equal(tn_meta_count(tn_metadata(f)), k == 0 ? 5 : 3);
+		assert_int_equal(number(f, "split.no"), k);
+		assert_int_equal(number(f, "split.count"), 3);
+		assert_int_equal(number(f, "split.tensors.count"), 6);
+		assert_int_equal(tn_meta_width(tn_meta_find(tn_metadata(f), tn_text("split.no"))), 16);
+		assert_int_equal(tn_meta_kind(tn_meta_find(tn_metadata(f), tn_text("split.tensors.count"))), TN_META_INT);
+		tn_close(f);
+	}
+	tn_file *f = opened(NULL, false);
+	assert_int_equal(tn_meta_count(tn_metadata(f)), 2);
+	tn_close(f);
+	free((void *)bytes.ptr);
+}
+
+static void big_endian(void **state)
+{
+	tn_view bytes = whole();
+	(void)state;
+	split(bytes, TN_ENDIAN_BIG);
+	tn_file *f = opened(SHARD(2), true), *set = opened(NULL, false);
+	assert_non_null(strstr(tn_file_dialect(f), "big"));
+	tn_close(f);
+	char *path = files_join(folder, "little.gguf");
+	const tn_convert_options how = { .write = { .no_sync = true, .endian = TN_ENDIAN_LITTLE } };
+	assert_int_equal(tn_convert(set, path, &how, NULL, NULL), TN_OK);
+	tn_close(set);
+	assert_true(files_equal(path, bytes));
+	free(path);
+	free((void *)bytes.ptr);
+}
+
+/* The first shard often holds the metadata alone. */
+static void first_without_tensors(void **state)
+{
+	(void)state;
+	for (uint64_t k = 0; k < 2; k++) {
+		tn_writer *w = kit_writer("gguf");
+		tn_meta *m = tn_writer_metadata(w);
+		char name[64];
+		if (k == 1)
+			kit_add(w, "a", TN_I8, 1, (uint64_t[]){ 32 }, 0);
+		else
+			assert_int_equal(tn_put_uint(w, m, tn_text("x.count"), 7, 32, NULL), TN_OK);
+		assert_int_equal(tn_put_uint(w, m, tn_text("split.no"), k, 16, NULL), TN_OK);
+		assert_int_equal(tn_put_int(w, m, tn_text("split.tensors.count"), 1, 32, NULL), TN_OK);
+		assert_int_equal(tn_put_uint(w, m, tn_text("split.count"), 2, 16, NULL), TN_OK);
+		snprintf(name, sizeof name, "m-%05u-of-00002.gguf", (unsigned)k + 1);
+		tn_view bytes = kit_save(w);
+		free(kit_store(folder, name, bytes));
+		free((void *)bytes.ptr);
+		tn_writer_free(w);
+	}
+	tn_file *f = opened("m-00001-of-00002.gguf", false);
+	assert_int_equal(tn_tensor_count(f), 1);
+	assert_int_equal(tn_tensor_at(f, 0).part, 1);
+	assert_int_equal(number(f, "x.count"), 7);
+	assert_int_equal(tn_meta_count(tn_metadata(f)), 1);
+	tn_close(f);
+}
+
+static void missing_and_misplaced(void **state)
+{
+	tn_view bytes = whole();
+	(void)state;
+	split(bytes, TN_ENDIAN_KEEP);
+	char *two = files_join(folder, SHARD(2)), *other = files_join(folder, "other.gguf");
+	assert_int_equal(rename(two, other), 0);
+	refused(SHARD(1), TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
+	refused("other.gguf", TN_E_UNSUPPORTED, "should end in -00002-of-00003");
+	char *one = files_join(folder, SHARD(1));
+	tn_view first = files_load(one);
+	files_store(two, first);
+	refused(SHARD(3), TN_E_CORRUPT, SHARD(2) ": it says that it is shard 1 of 3, not 2 of 3");
+	files_store(two, bytes);
+	refused(SHARD(3), TN_E_CORRUPT, SHARD(2) ": it is a whole model, not a shard");
+	tn_verified done;
+	assert_int_equal(tn_verify_path(one, NULL, NULL, &done, NULL), TN_OK);
+	assert_true(set_kit_says(done.report, TN_ERROR, SHARD(2) ": it is a whole model"));
+	assert_int_equal(tn_report_of(done.report, TN_ERROR), 1);
+	tn_report_free(done.report);
+	free((void *)first.ptr);
+	free((void *)bytes.ptr);
+	free(one), free(two), free(other);
+}
+
+static void wrong_count(void **state)
+{
+	tn_view bytes = whole();
+	(void)state;
+	split(bytes, TN_ENDIAN_KEEP);
+	tn_file *f = opened(SHARD(2), true);
+	tn_writer *w;
+	const tn_write_options quick = { .no_sync = true };
+	assert_int_equal(tn_writer_of(&w, f, &quick, NULL), TN_OK);
+	assert_int_equal(tn_put_int(w, tn_writer_metadata(w), tn_text("split.tensors.count"), 9, 32, NULL), TN_OK);
+	char *path = files_join(folder, SHARD(2));
+	assert_int_equal(tn_writer_save(w, path, NULL), TN_OK);
+	tn_writer_free(w);
+	tn_close(f);
+	refused(SHARD(1), TN_E_CORRUPT, SHARD(2) ": it says that the set has 9 tensors, it has 6");
+	free(path);
+	free((void *)bytes.ptr);
+}
+
+static void padding_is_mended(void **state)
+{
+	(void)state;
+	tn_writer *w = kit_writer("gguf");
+	kit_add(w, "a", TN_I8, 1, (uint64_t[]){ 5 }, 0);
+	tn_view good = kit_save(w), bad = { good.ptr, good.len - 27 };
+	tn_writer_free(w);
+	char *in = kit_store(folder, "bad.gguf", bad), *out = files_join(folder, "good.gguf");
+	tn_report *report;
+	assert_int_equal(tn_repair(in, out, NULL, NULL, &report, NULL), TN_OK);
+	assert_true(set_kit_says(report, TN_NOTE, "27 bytes of padding at the end are missing: added"));
+	assert_true(files_equal(out, good));
+	tn_report_free(report);
+	free((void *)good.ptr);
+	free(in), free(out);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(any_shard_and_back),    CASE(what_a_shard_says), CASE(big_endian), CASE(first_without_tensors),
+		CASE(missing_and_misplaced), CASE(wrong_count),       CASE(padding_is_mended),
+	};
+	return cmocka_run_group_tests_name("gguf_shards", tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* test_thin_write.c - archives that are written: checksums, what becomes of tapes and slices when tensors are left out,
+ * fields and placeholders, alignment. */
+#include "tenon.h"
+
+#include "base/view.h"
+#include "support/api_kit.h"
+#include "support/files.h"
+#include "support/hextext.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char *folder;
+
+static tn_file *open_case(const char *name, uint8_t **bytes)
+{
+	char path[512];
+	size_t len;
+	snprintf(path, sizeof path, "%s/golden/thin/%s.hex", TENON_TEST_DATA, name);
+	*bytes = hextext_load(path, &len);
+	return kit_open((tn_view){ *bytes, len });
+}
+
+static tn_file *convert(const tn_file *from, tn_convert_options *how, tn_converted *done)
+{
+	char *path = files_join(folder, "out.thin");
+	tn_error err;
+	tn_file *file;
+	how->write.no_sync = true;
+	if (tn_convert(from, path, how, done, &err) != TN_OK || tn_open(&file, path, NULL, &err) != TN_OK)
+		fail_msg("%s", err.msg);
+	free(path);
+	return file;
+}
+
+static bool is_not(void *name, const tn_tensor *t)
+{
+	return !view_eq(t->name, tn_text(name));
+}
+
+static const char *string_in(const tn_meta *map, const char *key)
+{
+	static char text[128];
+	tn_view v = { NULL, 0 };
+	tn_meta_string(tn_meta_find(map, tn_text(key)), &v);
+	snprintf(text, sizeof text, "%.*s", (int)v.len, v.ptr != NULL ? (const char *)v.ptr : "");
+	return text;
+}
+
+static bool says(const tn_report *report, const char *what)
+{
+	for (size_t i = 0; i < tn_report_count(report); i++)
+		if (strstr(tn_report_at(report, i).text, what) != NULL)
+			return true;
+	return false;
+}
+
+/* ---- Bytes and their checksums ---- */
+
+static void the_stated_digest_can_be_had(void **state)
+{
+	(void)state;
+	tn_digest got;
+	tn_error err;
+	tn_view bytes = kit_many("thin", 3);
+	tn_file *file = kit_open(bytes);
+	for (size_t i = 0; i < 3; i++) {
+		const tn_digest *stated = tn_tensor_at(file, i).digest;
+		assert_non_null(stated);
+		assert_int_equal(tn_hash_tensor(file, i, &got, &err), TN_OK);
+		assert_memory_equal(stated->bytes, got.bytes, TN_DIGEST_LEN);
+	}
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
+static void damaged_bytes_are_not_given_a_new_checksum(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *file = open_case("finding-payload", &bytes);
+	char *path = files_join(folder, "out.thin");
+	tn_error err;
+	remove(path);
+	assert_int_equal(tn_convert(file, path, NULL, NULL, &err), TN_E_CHECKSUM);
+	assert_non_null(strstr(err.msg, "L0.down"));
+	assert_false(files_exist(path));
+	tn_close(file);
+	free(bytes);
+	free(path);
+}
+
+/* ---- Selections ---- */
+
+static void a_tape_names_only_what_is_there(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *file = open_case("good-02_two", &bytes);
+	tn_convert_options how = { .select = is_not, .select_ctx = (void *)(uintptr_t)"E" };
+	tn_converted done;
+	tn_file *less = convert(file, &how, &done);
+	assert_int_equal(tn_tensor_count(less), 1);
+	assert_true(says(done.report, "stage 'embed' loses 1 of its pages"));
+	tn_report_free(done.report);
+	tn_close(less);
+	tn_close(file);
+	free(bytes);
+}
+
+static void a_slice_whose_page_is_not_whole_stands_alone(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *file = open_case("good-03_fused", &bytes);
+	tn_convert_options how = { .select = is_not, .select_ctx = (void *)(uintptr_t)"k" };
+	tn_converted done;
+	tn_file *less = convert(file, &how, &done);
+	assert_int_equal(tn_tensor_count(less), 1);
+	assert_null(tn_meta_find(tn_tensor_at(less, 0).extras, tn_text("fused_to")));
+	assert_null(tn_meta_find(tn_meta_find(tn_native(less), tn_text("thin")), tn_text("fused")));
+	assert_true(says(done.report, "stands by itself"));
+	tn_report_free(done.report);
+	tn_close(less);
+	tn_close(file);
+	free(bytes);
+}
+
+/* ---- Fields ---- */
+
+static void unknown_sizes_are_placeholders_and_come_out_again(void **state)
+{
+	(void)state;
+	tn_view bytes = kit_many("safetensors", 2);
+	tn_file *file = kit_open(bytes);
+	tn_convert_options how = { .format = "thin" };
+	tn_converted done;
+	tn_file *thin = convert(file, &how, &done);
+	assert_true(says(done.report, "placeholders"));
+	assert_int_equal(tn_meta_count(tn_metadata(thin)), tn_meta_count(tn_metadata(file)));
+	tn_close(thin);
+	tn_report_free(done.report);
+
+	char *path = files_join(folder, "out.thin");
+	tn_open_options bare = { .ignore_envelope = true };
+	tn_error err;
+	assert_int_equal(tn_open(&thin, path, &bare, &err), TN_OK);
+	assert_string_equal(string_in(tn_metadata(thin), "arch"), "unknown");
+	assert_string_equal(string_in(tn_metadata(thin), "dtype"), "u8");
+	tn_close(thin);
+	free(path);
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
+/* Values that upstream's validator would refuse stay out of the fields, and are not lost. */
+static void impossible_sizes_are_kept_aside(void **state)
+{
+	(void)state;
+	const uint64_t shape[] = { 2 };
+	tn_error err;
+	tn_writer *w = kit_writer("thin");
+	kit_add(w, "t", TN_U8, 1, shape, 0);
+	assert_int_equal(tn_put_uint(w, tn_writer_metadata(w), tn_text("heads"), 3, 32, &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, tn_writer_metadata(w), tn_text("kv_heads"), 5, 32, &err), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_writer_free(w);
+	tn_file *file = kit_open(bytes);
+	uint32_t heads = 0, kv = 0;
+	assert_true(tn_meta_u32(tn_meta_find(tn_metadata(file), tn_text("heads")), &heads));
+	assert_true(tn_meta_u32(tn_meta_find(tn_metadata(file), tn_text("kv_heads")), &kv));
+	assert_int_equal(heads, 3);
+	assert_int_equal(kv, 5);
+	assert_int_equal(tn_meta_count(tn_metadata(file)), 2);
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
+static void pages_are_aligned_on_request(void **state)
+{
+	(void)state;
+	tn_view bytes = kit_many("thin", 5);
+	tn_file *file = kit_open(bytes);
+	tn_convert_options how = { .write.align = 256 };
+	tn_converted done;
+	tn_file *aligned = convert(file, &how, &done);
+	assert_int_equal(tn_file_alignment(aligned) % 256, 0);
+	tn_report_free(done.report);
+	how.write.align = 0; /* kept */
+	tn_close(aligned);
+	tn_error err;
+	how.write.align = 3;
+	char *path = files_join(folder, "x.thin");
+	assert_int_equal(tn_convert(file, path, &how, NULL, &err), TN_E_USAGE);
+	free(path);
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	folder = tempdir_new();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tempdir_remove(folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stated_digest_can_be_had),
+		cmocka_unit_test(damaged_bytes_are_not_given_a_new_checksum),
+		cmocka_unit_test(a_tape_names_only_what_is_there),
+		cmocka_unit_test(a_slice_whose_page_is_not_whole_stands_alone),
+		cmocka_unit_test(unknown_sizes_are_placeholders_and_come_out_again),
+		cmocka_unit_test(impossible_sizes_are_kept_aside),
+		cmocka_unit_test(pages_are_aligned_on_request),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

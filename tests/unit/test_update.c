@@ -1,0 +1,273 @@
+/* test_update.c - a writer that begins as a file, and putting it back: in place where nothing
+ * moves, else anew; in every format. */
+#include "tenon.h"
+
+#include "base/view.h"
+#include "support/dump.h"
+#include "support/files.h"
+#include "support/models.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#define MUST(call) \
+	do { \
+		tn_error err_; \
+		if ((call) != TN_OK) \
+			fail_msg("%s", err_.msg); \
+	} while (0)
+
+static char *folder;
+
+static const tn_write_options how = { .carry = true, .keep_unknown = true, .no_sync = true };
+
+static const struct model_maker *maker_named(const char *name)
+{
+	for (size_t i = 0; i < model_maker_count; i++)
+		if (strcmp(model_makers[i].name, name) == 0)
+			return &model_makers[i];
+	fail_msg("no model '%s'", name);
+	return NULL;
+}
+
+/* A file of that model, opened, and a writer that begins as it. */
+struct scene {
+	char      *path;
+	tn_view    before;
+	tn_file   *file;
+	tn_writer *w;
+};
+
+static struct scene set_out(const struct model_maker *maker, const char *format,
+                            const tn_write_options *options)
+{
+	struct scene s = { .path = files_join(folder, "model.x") };
+	s.before = models_make(maker, format);
+	files_store(s.path, s.before);
+	MUST(tn_open(&s.file, s.path, NULL, &err_));
+	MUST(tn_writer_of(&s.w, s.file, options, &err_));
+	return s;
+}
+
+static void tear(struct scene *s)
+{
+	tn_writer_free(s->w);
+	tn_close(s->file);
+	free((void *)s->before.ptr);
+	assert_int_equal(tempdir_count(folder), 1); /* nothing beside the file */
+	remove(s->path);
+	free(s->path);
+}
+
+static bool writes(size_t format) { return tn_format_at(format).writes; }
+
+/* ---- Nothing changed ---- */
+
+static void an_unchanged_model_is_the_same_file(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < tn_format_count(); f++) {
+		for (size_t m = 0; writes(f) && m < model_maker_count; m++) {
+			if (!models_fit(&model_makers[m], tn_format_at(f).name))
+				continue;
+			for (int in_place = 0; in_place < 2; in_place++) {
+				struct scene s = set_out(&model_makers[m], tn_format_at(f).name,
+				                         &how);
+				bool patched;
+				MUST(tn_writer_update(s.w, in_place, &patched, &err_));
+				assert_true(!patched || in_place);
+				if (!files_equal(s.path, s.before))
+					fail_msg("%s in %s", model_makers[m].name,
+					         tn_format_at(f).name);
+				tear(&s);
+			}
+		}
+	}
+}
+
+/* ---- A change ---- */
+
+static tn_digest digest(const tn_file *f)
+{
+	tn_digest total;
+	MUST(tn_hash(f, NULL, NULL, &total, &err_));
+	return total;
+}
+
+/* After the change the file must be what the writer would have saved elsewhere, or have room more;
+ * the data the same. */
+static void expect_changed(struct scene *s, tn_digest data)
+{
+	tn_file *now;
+	MUST(tn_open(&now, s->path, NULL, &err_));
+	tn_digest after = digest(now);
+	assert_memory_equal(after.bytes, data.bytes, TN_DIGEST_LEN);
+	char *got = dump_meta(tn_metadata(now), true),
+		*want = dump_meta(tn_writer_metadata(s->w), true);
+	assert_string_equal(got, want);
+	free(got);
+	free(want);
+	tn_close(now);
+}
+
+static ino_t inode(const char *path)
+{
+	struct stat st;
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_ino;
+}
+
+static void a_value_of_the_same_length_is_patched(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < tn_format_count(); f++) {
+		if (!writes(f))
+			continue;
+		struct scene s = set_out(maker_named("strings"), tn_format_at(f).name, &how);
+		tn_digest data = digest(s.file);
+		bool patched = false;
+		ino_t was = inode(s.path);
+		MUST(tn_put_string(s.w, tn_writer_metadata(s.w), VIEW("producer"),
+		                   VIEW("tenon's TESTS"), &err_));
+		MUST(tn_writer_update(s.w, true, &patched, &err_));
+		assert_int_equal(patched, inode(s.path) == was);
+		expect_changed(&s, data);
+		tear(&s);
+	}
+}
+
+static void a_longer_value_is_a_rewrite(void **state)
+{
+	(void)state;
+	static char longer[5000];
+	memset(longer, 'x', sizeof longer - 1);
+	for (size_t f = 0; f < tn_format_count(); f++) {
+		if (!writes(f))
+			continue;
+		struct scene s = set_out(maker_named("values"), tn_format_at(f).name, &how);
+		tn_digest data = digest(s.file);
+		bool patched = true;
+		MUST(tn_put_string(s.w, tn_writer_metadata(s.w), VIEW("more"), tn_text(longer),
+		                   &err_));
+		MUST(tn_writer_update(s.w, true, &patched, &err_));
+		assert_false(patched);
+		expect_changed(&s, data);
+		tear(&s);
+	}
+}
+
+/* ---- Slack ---- */
+
+static void grow_and_shrink(const char *format)
+{
+	tn_write_options roomy = how;
+	roomy.slack = 4000;
+	struct scene s = set_out(maker_named("strings"), format, &roomy);
+	tn_digest data = digest(s.file);
+	MUST(tn_writer_update(s.w, false, NULL, &err_)); /* leaves the room */
+	for (size_t n = 0; n < 3500; n += 1 + n / 3) {
+		static char value[4000];
+		bool patched = false;
+		memset(value, 'v', n);
+		value[n] = '\0';
+		tn_writer_free(s.w);
+		tn_close(s.file);
+		MUST(tn_open(&s.file, s.path, NULL, &err_));
+		MUST(tn_writer_of(&s.w, s.file, &how, &err_));
+		MUST(tn_put_string(s.w, tn_writer_metadata(s.w), VIEW("note"), tn_text(value),
+		                   &err_));
+		MUST(tn_writer_update(s.w, true, &patched, &err_));
+		if (!patched)
+			fail_msg("%s: %zu bytes do not fit the room", format, n);
+		expect_changed(&s, data);
+	}
+	tear(&s);
+}
+
+static void room_takes_later_edits(void **state)
+{
+	(void)state;
+	grow_and_shrink("safetensors");
+	grow_and_shrink("gguf");
+}
+
+/* ---- Refusals ---- */
+
+static void what_cannot_be_updated(void **state)
+{
+	(void)state;
+	struct scene s = set_out(maker_named("strings"), "gguf", &how);
+	tn_writer *fresh, *of_memory;
+	tn_file *memory;
+	tn_error err;
+	MUST(tn_writer_new(&fresh, "gguf", NULL, &err_));
+	assert_int_equal(tn_writer_update(fresh, true, NULL, &err), TN_E_USAGE);
+	MUST(tn_open_memory(&memory, s.before, NULL, &err_));
+	MUST(tn_writer_of(&of_memory, memory, NULL, &err_));
+	assert_int_equal(tn_writer_update(of_memory, true, NULL, &err), TN_E_UNSUPPORTED);
+	tn_writer_free(of_memory);
+	tn_close(memory);
+	tn_writer_free(fresh);
+	tear(&s);
+}
+
+/* Another file under the name, or the same one grown, is not patched. */
+static void a_file_that_changed_is_left_alone(void **state)
+{
+	(void)state;
+	struct scene s = set_out(maker_named("strings"), "gguf", &how);
+	tn_error err;
+	char *other = files_join(folder, "other");
+	files_store(other, s.before);
+	assert_int_equal(rename(other, s.path), 0);
+	free(other);
+	MUST(tn_put_string(s.w, tn_writer_metadata(s.w), VIEW("producer"), VIEW("tenon's TESTS"),
+	                   &err_));
+	assert_int_equal(tn_writer_update(s.w, true, NULL, &err), TN_E_USAGE);
+	assert_true(files_equal(s.path, s.before));
+	tear(&s);
+}
+
+static void losses_stop_an_update(void **state)
+{
+	(void)state;
+	tn_write_options bare = { .no_envelope = true, .no_sync = true };
+	struct scene s = set_out(maker_named("strings"), "safetensors", &bare);
+	tn_error err;
+	MUST(tn_put_uint(s.w, tn_writer_metadata(s.w), VIEW("number"), 7, 8, &err_));
+	assert_int_equal(tn_writer_update(s.w, true, NULL, &err), TN_E_LOSSY);
+	assert_true(files_equal(s.path, s.before));
+	tear(&s);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	folder = tempdir_new();
+	return 0;
+}
+
+static int clean_up(void **state)
+{
+	(void)state;
+	tempdir_remove(folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_unchanged_model_is_the_same_file),
+		cmocka_unit_test(a_value_of_the_same_length_is_patched),
+		cmocka_unit_test(a_longer_value_is_a_rewrite),
+		cmocka_unit_test(room_takes_later_edits),
+		cmocka_unit_test(what_cannot_be_updated),
+		cmocka_unit_test(a_file_that_changed_is_left_alone),
+		cmocka_unit_test(losses_stop_an_update),
+	};
+	return cmocka_run_group_tests(tests, set_up, clean_up);
+}
