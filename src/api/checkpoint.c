@@ -34,7 +34,8 @@ tn_code checkpoint_config(const tn_file *f, const struct format *to, const tn_co
 		*out = opt->config;
 		return TN_OK;
 	}
-	if (path == NULL || (f->format->caps & CAP_CHECKPOINT) == 0)
+	bool returns = tn_meta_find(f->model.native, tn_text(to->name)) != NULL; /* it was such a file, and says all itself */
+	if (path == NULL || (f->format->caps & CAP_CHECKPOINT) == 0 || returns)
 		return TN_OK;
 	const char *config = beside(mem, path, "config.json");
 	if (config == NULL)

@@ -1,8 +1,8 @@
 /* resume.c - a save that keeps what it has written when it is interrupted, and goes on from there the next time.
  *
- * The bytes are in .NAME.partial beside the target. NAME.conversion-journal.json says what file is being made, by a digest of
- * its layout and inputs, and how much of it is certain to be on the disk. What another layout or other inputs have left
- * is begun anew. What is taken over is read back where the format wants digests of it: where one is not what it must be
+ * The bytes are in .NAME.partial beside the target. NAME.conversion-journal.json says what file is being made, by a
+ * digest of its layout and inputs, and how much of it is certain to be on the disk. What another layout or other inputs
+ * have left is begun anew. What is taken over is read back where the format wants digests of it: where one is not what it must be
  * the run fails, and the next one begins anew. */
 #include "api/resume.h"
 
@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "codec/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct resume {
@@ -103,13 +104,11 @@ static void hash_layout(struct resume *r)
 static tn_code put_journal(void *ctx, uint64_t done, tn_error *err)
 {
 	struct resume *r = ctx;
-	const char *text;
+	char text[256];
 	if (sys_out_sync(&r->out, err) != TN_OK)
 		return err->code;
-	text = arena_printf(&r->s->mem, "{\"schema_version\":1,\"made_by\":\"tenon\",\"plan_blake3\":\"%s\",\"size\":%llu,\"completed\":%llu}\n",
-	                    r->layout, (unsigned long long)r->s->plan.size, (unsigned long long)done);
-	if (text == NULL)
-		return arena_err(&r->s->mem, err, "the journal");
+	snprintf(text, sizeof text, "{\"schema_version\":1,\"made_by\":\"tenon\",\"plan_blake3\":\"%s\",\"size\":%llu,"
+	         "\"completed\":%llu}\n", r->layout, (unsigned long long)r->s->plan.size, (unsigned long long)done);
 	return resume_write_text(r->journal, tn_text(text), !r->s->options->no_sync, err);
 }
 
@@ -123,8 +122,8 @@ static tn_code read_journal(struct resume *r, const struct json_val *root, uint6
 {
 	const struct json_val *done = json_find(root, "completed");
 	if (!is_text(json_find(root, "made_by"), "tenon"))
-		return err_set(r->s->err, TN_E_USAGE, TN_NO_OFFSET, "'%s' is the journal of another program: remove it to begin anew",
-		               ESC(tn_text(r->journal)));
+		return err_set(r->s->err, TN_E_USAGE, TN_NO_OFFSET,
+		               "'%s' is the journal of another program: remove it to begin anew", ESC(tn_text(r->journal)));
 	if (is_text(json_find(root, "plan_blake3"), r->layout) && done != NULL && json_type(done) == JSON_UINT)
 		*have = plan_whole(&r->s->plan, json_uint(done));
 	return TN_OK;

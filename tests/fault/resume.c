@@ -10,6 +10,7 @@
 
 #include "base/view.h"
 #include "support/checkpoint_kit.h"
+#include "support/fault_mem.h"
 #include "support/files.h"
 
 #include <fcntl.h>
@@ -322,6 +323,29 @@ static void changed_input(void **state)
 	end();
 }
 
+/* Whatever allocation fails: no target, nothing lost, and the next run finds its way. */
+static void every_allocation(void **state)
+{
+	tn_error err;
+	long n;
+	(void)state;
+	checkpoint_scene();
+	for (n = 1; n < MANY; n++) {
+		long before = fault_mem.alive;
+		fault_mem.fail_at = n;
+		tn_code code = convert(&err);
+		fault_mem.fail_at = 0;
+		assert_int_equal(fault_mem.alive, before);
+		if (code == TN_OK)
+			break;
+		assert_int_equal(code, TN_E_NOMEM);
+		assert_false(files_exist(TARGET));
+	}
+	assert_in_range(n, 20, MANY - 1);
+	expect_done();
+	end();
+}
+
 static void two_at_once(void **state)
 {
 	tn_error err;
@@ -353,6 +377,7 @@ int main(void)
 		cmocka_unit_test(unfinished_file_lost),
 		cmocka_unit_test(other_journals),
 		cmocka_unit_test(changed_input),
+		cmocka_unit_test(every_allocation),
 		cmocka_unit_test(two_at_once),
 	};
 	return cmocka_run_group_tests_name("resume", tests, NULL, NULL);

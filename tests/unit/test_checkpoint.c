@@ -125,6 +125,19 @@ static void other_formats(void **state)
 	free((void *)(uintptr_t)direct.ptr);
 }
 
+/* An archive that was made into a file of tensors becomes again what it was, whatever config lies there now. */
+static void way_back(void **state)
+{
+	tn_error err;
+	(void)state;
+	assert_int_equal(convert((tn_convert_options){ .arch = "first" }, &err), TN_OK);
+	tn_view archive = files_load("out.thin");
+	assert_int_equal(convert_file("out.thin", "back.safetensors", (tn_convert_options){ .dry_run = false }, &err), TN_OK);
+	assert_int_equal(convert_file("back.safetensors", "out.thin", (tn_convert_options){ .dry_run = false }, &err), TN_OK);
+	assert_true(files_equal("out.thin", archive));
+	free((void *)(uintptr_t)archive.ptr);
+}
+
 static void wrong_config(void **state)
 {
 	tn_error err;
@@ -203,7 +216,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(beside_the_file), TEST(elsewhere), TEST(other_formats), TEST(wrong_config), TEST(with_a_cast),
+		TEST(beside_the_file), TEST(elsewhere), TEST(other_formats), TEST(way_back), TEST(wrong_config), TEST(with_a_cast),
 		TEST(with_a_selection), TEST(resuming_in_place), TEST(stopped_by_the_caller),
 	};
 	return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);

@@ -98,8 +98,9 @@ static bool push_words(struct hf *h, struct tn_meta *list, const char *const *wo
 			return false;
 	return true;
 }
-#define PUSH(h, list, ...) \
-	push_words((h), (list), (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define PUSH(h, list, ...)                                         \
+	push_words((h), (list), (const char *const[]){ __VA_ARGS__ }, \
+	           sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 /* A list without items is left out. */
 static bool add_list(struct hf *h, const char *name, const struct tn_meta *list)
@@ -209,7 +210,8 @@ static void find_kv_heads(struct hf *h)
 		return;
 	h->kv_heads = rows / h->head_dim;
 	if (h->kv_heads != h->heads)
-		hf_warn(h, "config.json does not say num_key_value_heads: %" PRIu64 " by the shape of the first k_proj", h->kv_heads);
+		hf_warn(h, "config.json does not say num_key_value_heads: %" PRIu64 " by the shape of the first k_proj",
+		        h->kv_heads);
 }
 
 /* What upstream's validator asks of these. */
@@ -242,7 +244,8 @@ static bool find_intermediate(const struct hf *h, uint64_t *out)
 		{ "model.layers.0.mlp.experts.0.gate_proj.weight", 0, 1 },
 		{ "model.layers.0.block_sparse_moe.experts.0.w1.weight", 0, 1 },
 	};
-	if (hf_uint(h, "intermediate_size ffn_dim ffn_hidden_size n_inner d_ff moe_intermediate_size expert_intermediate_size", out))
+	if (hf_uint(h, "intermediate_size ffn_dim ffn_hidden_size n_inner d_ff moe_intermediate_size "
+	               "expert_intermediate_size", out))
 		return true;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (dimension(h, shapes[i].name, shapes[i].dim, out) && *out % shapes[i].joined == 0) {
@@ -257,7 +260,8 @@ static bool find_intermediate(const struct hf *h, uint64_t *out)
 static bool add_norms(struct hf *h)
 {
 	double rms, layer;
-	const char *layer_key = tn_meta_find(h->config, VIEW("layer_norm_eps")) != NULL ? "layer_norm_eps" : "layer_norm_epsilon";
+	bool is_short = tn_meta_find(h->config, VIEW("layer_norm_eps")) != NULL;
+	const char *layer_key = is_short ? "layer_norm_eps" : "layer_norm_epsilon";
 	bool has_rms = hf_real(h->config, "rms_norm_eps", &rms), has_layer = hf_real(h->config, layer_key, &layer);
 	bool olmoe = is_model(h, "olmoe");
 	if (!has_rms)

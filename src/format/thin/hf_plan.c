@@ -125,10 +125,10 @@ static uint64_t scratch_bytes(const struct hf *h)
 	uint64_t heads = max_u64(1, number(h, "num_attention_heads n_head num_heads", 1));
 	uint64_t kv = max_u64(1, number(h, "num_key_value_heads num_kv_heads n_head_kv", heads));
 	uint64_t dim = number(h, "head_dim", max_u64(1, hidden / heads));
-	uint64_t top = max_u64(1, number(h, "num_experts_per_token experts_per_token num_experts_per_tok num_selected_experts", 1));
+	uint64_t top = number(h, "num_experts_per_token experts_per_token num_experts_per_tok num_selected_experts", 1);
 	uint64_t attn = add(add(hidden, mul(mul(2, kv), dim)), mul(3, hidden));
 	uint64_t dense = add(mul(3, wide), mul(2, hidden));
-	uint64_t sparse = add(add(mul(top, add(mul(3, wide), hidden)), mul(2, hidden)), h->experts);
+	uint64_t sparse = add(add(mul(max_u64(1, top), add(mul(3, wide), hidden)), mul(2, hidden)), h->experts);
 	uint64_t mlp = h->experts > 0 ? sparse : dense;
 	uint64_t bytes = max_u64(least, add(mul(2, max_u64(attn, mlp)), linear_state(h))), up;
 	return align_up(bytes, step, &up) ? up : UINT64_MAX / step * step;

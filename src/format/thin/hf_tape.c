@@ -85,8 +85,9 @@ static bool refer_some(struct hf *h, uint64_t layer, const char *const *names, s
 	}
 	return true;
 }
-#define SOME(h, layer, ...) \
-	refer_some((h), (layer), (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define SOME(h, layer, ...)                                         \
+	refer_some((h), (layer), (const char *const[]){ __VA_ARGS__ }, \
+	           sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 static bool refer_needed(struct hf *h, uint64_t layer, const char *name)
 {
@@ -110,8 +111,8 @@ static bool refer_group(struct hf *h, uint64_t layer, const char *name)
 		t = find(h, layer, text);
 	}
 	if (t == NULL)
-		return hf_fail(h, "layer %" PRIu64 " has no '%s.weight', and nothing that it is packed into: this is no decoder with "
-		               "a gated MLP", layer, name);
+		return hf_fail(h, "layer %" PRIu64 " has no '%s.weight', and nothing that it is packed into: this is no "
+		               "decoder with a gated MLP", layer, name);
 	if (!refer(h, t))
 		return false;
 	for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
