@@ -608,6 +608,7 @@ typedef enum tn_thin_layout {
 } tn_thin_layout;
 typedef struct tn_repack_options {
 	tn_thin_layout   layout;
+	bool             zstd;  /* compress pages that shrink; upstream's readers refuse such a file */
 	tn_write_options write; /* in_place, no_sync, align, work and max_memory count */
 	bool             dry_run;
 } tn_repack_options;

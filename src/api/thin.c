@@ -6,6 +6,7 @@
 #include "api/file.h"
 #include "api/save.h"
 #include "base/mem.h"
+#include "io/zstd_frames.h"
 #include "sys/dir.h"
 
 #include <string.h>
@@ -319,9 +320,8 @@ static tn_code write_file(struct unpacking *u, const char *path, const struct so
 static tn_code write_page(struct unpacking *u, const char *folder, uint64_t i)
 {
 	struct thin_record r = thin_record_at(&u->front.table, i);
-	const struct source s = {
-		.kind = SOURCE_RANGE, .len = r.stored, .from = &u->f->first.reader, .offset = r.offset,
-	};
+	const struct tensor t = thin_record_tensor(&r);
+	const struct source s = source_of(u->f, &t);
 	if (id_fault(r.id) != NULL || memchr(r.id.ptr, 0, r.id.len) != NULL)
 		return err_set(u->err, TN_E_UNSUPPORTED, TN_NO_OFFSET, "thin: page '%s' cannot be the name of a file", ESC(r.id));
 	const char *path = arena_printf(&u->mem, "%s/pages/%.*s.bin", folder, VIEW_ARG(r.id));
@@ -384,10 +384,36 @@ static tn_code take_records(struct writing *w, const tn_file *f, const struct th
 		return w->err->code;
 	for (uint64_t i = 0; i < front->table.n; i++) {
 		struct thin_record r = thin_record_at(&front->table, i);
-		w->sources[i] = (struct source){
-			.kind = SOURCE_RANGE, .len = r.stored, .from = &f->first.reader, .offset = r.offset,
-		};
-		w->names[i].name = r.id;
+		w->names[i] = thin_record_tensor(&r);
+		w->sources[i] = source_of(f, &w->names[i]);
+	}
+	return TN_OK;
+}
+
+/* Pages that have slices stay as they are: a slice must be found without decoding. */
+static bool is_whole(const struct manifest *m, const struct blob *b)
+{
+	return b->n == 1 && !view_is(m->pages[b->page].kind, "fused_physical");
+}
+
+/* The sizes must be known before the first byte is written, so all is compressed twice. */
+static tn_code compress(struct writing *w, const tn_file *f, const struct repacked *to)
+{
+	struct zstd_frames *ctx = arena_raw(&w->mem, to->n, sizeof *ctx);
+	if (ctx == NULL)
+		return arena_err(&w->mem, w->err, "thin: pages");
+	for (uint64_t i = 0; i < to->n; i++) {
+		struct blob *b = &to->blobs[i];
+		uint64_t size;
+		if (!is_whole(&to->m, b))
+			continue;
+		ctx[i] = (struct zstd_frames){ &f->first.reader, &w->names[b->pieces[0].source] };
+		if (zstd_frames_size(ctx[i].from, ctx[i].tensor, &size, w->err) != TN_OK)
+			return w->err->code;
+		if (size >= to->m.pages[b->page].size)
+			continue;
+		b->zstd = size;
+		w->sources[b->pieces[0].source] = zstd_frames_source(&ctx[i], size);
 	}
 	return TN_OK;
 }
@@ -411,7 +437,7 @@ tn_code tn_thin_repack(const tn_file *f, const char *path, const tn_repack_optio
 	writing_init(&w, &opt->write, err);
 	if (load(&front, f, &w.mem, err) == TN_OK && thin_repack(&to, &front, opt->layout, &w.mem, err) == TN_OK &&
 	    judge(&w, &to.m) == TN_OK && take_records(&w, f, &front) == TN_OK &&
-	    lay_out(&w, &to.m, to.blobs, to.n) == TN_OK && (opt->dry_run || write_to(&w, path) == TN_OK))
+	    (!opt->zstd || compress(&w, f, &to) == TN_OK) && lay_out(&w, &to.m, to.blobs, to.n) == TN_OK && (opt->dry_run || write_to(&w, path) == TN_OK))
 		tell(&w, records, size);
 	arena_fini(&w.mem);
 	return err->code;

@@ -4,7 +4,7 @@
 #include "cli/input.h"
 
 struct repack {
-	int      layout;
+	int      layout, compress;
 	uint64_t align;
 	bool     dry_run, no_sync;
 };
@@ -14,6 +14,8 @@ static const struct opt options[] = {
 	{ "layout", 0, OPT_CHOICE, AT(layout), "execution|hot|fused",
 	  "in the order of the tape (the default); pages of no layer first; or with q, k, v and gate, up fused" },
 	{ "align", 0, OPT_SIZE, AT(align), "N", "alignment of each page: a power of two" },
+	{ "compress", 0, OPT_CHOICE, AT(compress), "zstd|none",
+	  "compress pages that shrink: for Tenon only, upstream's readers refuse such a file" },
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written" },
 	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
 	OPT_END
@@ -23,6 +25,7 @@ static enum status repack(const struct cli *cli, const struct repack *o, const t
 {
 	tn_repack_options how = {
 		.layout = o->layout > 0 ? (tn_thin_layout)(o->layout - 1) : TN_THIN_EXECUTION,
+		.zstd = o->compress == 1,
 		.dry_run = o->dry_run,
 		.write = { .align = o->align, .no_sync = o->no_sync, .max_memory = cli->max_memory, .work = cli_work(cli) },
 	};

@@ -2,6 +2,7 @@
 #include "io/tensor_read.h"
 
 #include "base/num.h"
+#include "io/zstd_frames.h"
 #include "model/swap.h"
 
 struct range {
@@ -48,6 +49,8 @@ tn_code tensor_read(const struct reader *r, const struct tensor *t, uint64_t off
 		return reader_read(r, t->offset + off, buf, n, err);
 	case ENC_BIG_ENDIAN:
 		return read_big_endian(&in, off, buf, n);
+	case ENC_ZSTD:
+		return zstd_frames_read(r, t, off, buf, n, err);
 	case ENC_NONE:
 		return err_set(err, TN_E_CORRUPT, t->offset, "tensor '%s' has no bytes in this file that could be read", ESC(t->name));
 	}

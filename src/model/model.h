@@ -10,6 +10,7 @@
 enum encoding {
 	ENC_RAW,
 	ENC_BIG_ENDIAN, /* every number turned, see model/swap.h */
+	ENC_ZSTD,       /* see io/zstd_frames.h */
 	ENC_NONE        /* the file names the tensor and has no bytes that could be read; verify says why */
 };
 

@@ -41,8 +41,10 @@ static uint8_t *contents(unsigned number, uint64_t n)
 {
 	uint8_t *bytes = malloc((size_t)n + 1);
 	must(bytes != NULL, "no memory");
-	for (uint64_t i = 0; i < n; i++)
-		bytes[i] = i < 2 ? (uint8_t)(number >> (8 * i)) : (uint8_t)(number * 31 + i * 7 + i / 251);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t v = i < 2 ? number >> (8 * i) : number * 31 + i * 7 + i / 251;
+		bytes[i] = (uint8_t)v;
+	}
 	return bytes;
 }
 
@@ -94,7 +96,7 @@ static void add(struct shard *s, const char *dtype, char *shape_text, unsigned n
 	must(s->n < SHARD_TENSORS, "too many tensors in a shard");
 	uint8_t *bytes = s->owned[s->n++] = contents(number, nbytes);
 	for (uint64_t i = 0; d == TN_BOOL && i < nbytes; i++)
-		bytes[i] &= 1;
+		bytes[i] = bytes[i] & 1;
 	tn_source from = { .kind = TN_SOURCE_MEMORY, .memory = { bytes, (size_t)nbytes } };
 	tn_error err;
 	if (tn_writer_add(s->writer, tn_text(name), d, rank, shape, nbytes, &from, &err) != TN_OK)

@@ -96,7 +96,7 @@ static void there_and_back(const char *name, uint64_t size, const char *digest)
 	char *root = at("u"), *manifest = at("u/manifest.json"), *pages = at("u/pages"), *path = at("z.thin");
 	tn_unpack_options no_sync = { .no_sync = true, .replace = true };
 	tn_write_options how = { .no_sync = true };
-	uint64_t unpacked, packed;
+	uint64_t unpacked = 0, packed = 1;
 	tn_error err;
 	if (tn_thin_unpack(file, root, &no_sync, &unpacked, &err) != TN_OK ||
 	    tn_thin_pack(manifest, pages, path, &how, &packed, NULL, &err) != TN_OK)

@@ -30,7 +30,7 @@ static tn_file *convert(const tn_file *from, tn_convert_options *how, tn_convert
 {
 	char *path = files_join(folder, "out.thin");
 	tn_error err;
-	tn_file *file;
+	tn_file *file = NULL;
 	how->write.no_sync = true;
 	if (tn_convert(from, path, how, done, &err) != TN_OK || tn_open(&file, path, NULL, &err) != TN_OK)
 		fail_msg("%s", err.msg);

@@ -20,11 +20,16 @@ static uint64_t table_size(const struct archive *a)
 	return sum;
 }
 
+static uint64_t stored_size(const struct archive *a, uint64_t i)
+{
+	return a->blobs[i].zstd != 0 ? a->blobs[i].zstd : a->m->pages[a->blobs[i].page].size;
+}
+
 /* Where each blob starts; false when the sum overflows. */
 static bool place_blobs(const struct archive *a, uint64_t at, uint64_t *offsets)
 {
 	for (uint64_t i = 0; i < a->n; i++) {
-		if (!align_up(at, a->align, &offsets[i]) || !add_u64(offsets[i], a->m->pages[a->blobs[i].page].size, &at)) {
+		if (!align_up(at, a->align, &offsets[i]) || !add_u64(offsets[i], stored_size(a, i), &at)) {
 			err_set(a->err, TN_E_LIMIT, TN_NO_OFFSET, THIN ": the pages take more than 2^64 bytes");
 			return false;
 		}
@@ -40,7 +45,8 @@ static void put_table(struct archive *a, uint8_t *to, const uint64_t *offsets)
 		const struct page *p = &a->m->pages[a->blobs[i].page];
 		const tn_digest *known = a->blobs[i].n == 1 ? a->blobs[i].pieces[0].known : a->blobs[i].known;
 		struct thin_record r = {
-			.id = p->id, .offset = offsets[i], .stored = p->size, .raw = p->size, .digest = known != NULL ? known : &zero,
+			.id = p->id, .offset = offsets[i], .stored = stored_size(a, i), .raw = p->size,
+			.flags = a->blobs[i].zstd != 0 ? THIN_FLAG_ZSTD : 0, .digest = known != NULL ? known : &zero,
 		};
 		to += thin_put_record(to, &r);
 		a->record_hash[i] = to - TN_DIGEST_LEN;
@@ -76,6 +82,10 @@ static void list_blob(struct archive *a, uint64_t i)
 	if (a->align > 1)
 		plan_align(a->plan, a->align);
 	a->first_span[i] = a->plan->n;
+	if (b->zstd != 0) {
+		plan_tensor(a->plan, b->pieces[0].source, b->zstd);
+		return;
+	}
 	if (b->n > 1)
 		plan_group_begin(a->plan);
 	for (uint64_t k = 0; k < b->n; k++)
@@ -146,7 +156,7 @@ tn_code archive_seal(struct archive *a, struct sink *out)
 {
 	bool any = false;
 	for (uint64_t i = 0; i < a->n; i++)
-		any = fill_blob(a, i) || any;
+		any = (a->blobs[i].zstd == 0 && fill_blob(a, i)) || any;
 	if (any && a->err->code == TN_OK)
 		sink_patch(out, 0, a->front, (size_t)a->front_len);
 	return a->err->code;

@@ -42,6 +42,7 @@ struct blob {
 	const struct piece *pieces;
 	uint64_t            n;
 	const tn_digest    *known; /* of the whole; NULL: not known, or there is one piece */
+	uint64_t            zstd;  /* bytes that its one source yields, compressed; 0: it is not. Its checksum is known */
 };
 
 struct archive {

@@ -162,6 +162,15 @@ struct thin_record thin_record_at(const struct thin_table *t, uint64_t i)
 	};
 }
 
+struct tensor thin_record_tensor(const struct thin_record *r)
+{
+	bool zstd = r->flags == THIN_FLAG_ZSTD && r->raw / THIN_RATIO_MAX <= r->stored;
+	return (struct tensor){
+		.name = r->id, .enc = zstd ? ENC_ZSTD : ENC_RAW, .offset = r->offset, .stored = r->stored,
+		.nbytes = zstd ? r->raw : r->stored,
+	};
+}
+
 bool thin_record_find(const struct thin_table *t, tn_view id, uint64_t *out)
 {
 	return strmap_find(&t->ids, id_at, t, id, out);

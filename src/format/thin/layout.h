@@ -38,6 +38,7 @@ enum {
 	THIN_RECORD    = 62, /* bytes of a record without its id */
 	THIN_ID_MAX    = 4096,
 	THIN_FLAG_ZSTD = 1,
+	THIN_RATIO_MAX = 1 << 15, /* raw bytes that zstd can make of one: a block of 128 KiB takes at least 4 */
 	THIN_HEX       = 2 * TN_DIGEST_LEN
 };
 
@@ -63,6 +64,8 @@ struct thin_table {
 };
 
 struct thin_record thin_record_at(const struct thin_table *t, uint64_t i);
+/* A record's bytes as a tensor without a type: what reads, hashes and copies tensors takes it. */
+struct tensor thin_record_tensor(const struct thin_record *r);
 /* The record of that id; false when there is none. */
 bool thin_record_find(const struct thin_table *t, tn_view id, uint64_t *out);
 /* The same, with a look at the record behind the last one that was found, where it is most of the time. */

@@ -188,19 +188,34 @@ static struct tensor *new_tensor(struct opening *o, const struct page *p, tn_vie
 	return set_extras(o, t, p) ? t : NULL;
 }
 
+/* What is wrong with a record for its page, and the code for it; NULL: nothing. */
+static const char *record_fault(const struct page *p, const struct thin_record *r, tn_code *code)
+{
+	*code = TN_E_CORRUPT;
+	if (r->flags == THIN_FLAG_ZSTD)
+		return r->raw != p->size || r->raw / THIN_RATIO_MAX > r->stored
+		       ? "it is compressed and cannot have the size that is stated" : NULL;
+	if (r->flags == 0)
+		return r->stored != p->size ? "the page table and the manifest give it different sizes" : NULL;
+	*code = TN_E_UNSUPPORTED;
+	return "its flags say that its bytes are stored in a way that is not known";
+}
+
 /* The bytes of a record, where it agrees with its page. */
 static void set_bytes(struct opening *o, struct tensor *t, const struct page *p, const struct thin_record *r)
 {
-	if (r->flags != 0)
-		note(o, t->name, TN_E_UNSUPPORTED, "its flags say that its bytes are stored in a way that is not known");
-	else if (r->stored != p->size)
-		note(o, t->name, TN_E_CORRUPT, "the page table and the manifest give it different sizes");
-	else {
-		t->enc = ENC_RAW;
-		t->offset = r->offset;
-		t->stored = r->stored;
-		t->digest = r->digest;
+	tn_code code;
+	const char *fault = record_fault(p, r, &code);
+	if (fault != NULL) {
+		note(o, t->name, code, fault);
+		return;
 	}
+	t->enc = r->flags == THIN_FLAG_ZSTD ? ENC_ZSTD : ENC_RAW;
+	t->offset = r->offset;
+	t->stored = r->stored;
+	t->digest = r->digest;
+	if (t->enc == ENC_ZSTD)
+		o->job->model->dialect = "zstd pages";
 }
 
 static bool add_physical(struct opening *o, const struct page *p, uint64_t record)

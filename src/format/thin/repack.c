@@ -33,7 +33,7 @@ static bool piece_of(struct repacking *r, uint64_t page, struct piece *out)
 	if (!thin_record_find(&r->f->table, pages_of(r)[page].id, &record))
 		return false;
 	struct thin_record rec = thin_record_at(&r->f->table, record);
-	*out = (struct piece){ .source = record, .len = rec.stored, .page = page, .known = rec.digest };
+	*out = (struct piece){ .source = record, .len = pages_of(r)[page].size, .page = page, .known = rec.digest };
 	return true;
 }
 

@@ -12,6 +12,7 @@
 struct checking {
 	struct verify_job *job;
 	struct thin_front  f;
+	uint64_t           compressed; /* pages */
 };
 
 static bool no_memory(struct checking *c)
@@ -84,12 +85,15 @@ static void check_record(struct checking *c, uint64_t i)
 		WRONG(c, at, r.id, "a record is for '%s', which is no page of the manifest", ESC(r.id));
 	else if (p->fused_to.ptr != NULL)
 		WRONG(c, at, r.id, "a record is for '%s', which is a slice of another page", ESC(r.id));
-	if (r.flags != 0)
-		WRONG(c, at, r.id, "its flags are 0x%" PRIx32 ", none are known", r.flags);
-	if (r.stored != r.raw)
+	if (r.flags == THIN_FLAG_ZSTD)
+		c->compressed++;
+	else if (r.flags != 0)
+		WRONG(c, at, r.id, "its flags are 0x%" PRIx32 ", only 1 (zstd) is known", r.flags);
+	else if (r.stored != r.raw)
 		WRONG(c, at, r.id, "%" PRIu64 " bytes are stored of %" PRIu64 ", and it is not compressed", r.stored, r.raw);
-	if (p != NULL && r.stored != p->size)
-		WRONG(c, at, r.id, "the page table gives it %" PRIu64 " bytes, the manifest %" PRIu64, r.stored, p->size);
+	uint64_t size = r.flags == THIN_FLAG_ZSTD ? r.raw : r.stored;
+	if (p != NULL && size != p->size)
+		WRONG(c, at, r.id, "the page table gives it %" PRIu64 " bytes, the manifest %" PRIu64, size, p->size);
 	if (p != NULL && !same_digest(r.digest, p->checksum))
 		say(c, TN_ERROR, TN_E_CHECKSUM, at, r.id, "the page table and the manifest give it different checksums");
 }
@@ -99,6 +103,9 @@ static void check_table(struct checking *c)
 	uint64_t i;
 	for (i = 0; i < c->f.table.n; i++)
 		check_record(c, i);
+	if (c->compressed != 0)
+		say(c, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, NO_TENSOR,
+		    "compressed pages, which upstream's readers refuse: %" PRIu64, c->compressed);
 	for (uint64_t k = 0; k < c->f.m.n_pages; k++) {
 		const struct page *p = &c->f.m.pages[k];
 		if (p->fused_to.ptr == NULL && !thin_record_find(&c->f.table, p->id, &i))
@@ -202,9 +209,7 @@ static uint64_t list_ranges(struct checking *c, struct range *list)
 	for (i = 0; i < c->f.table.n; i++) {
 		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (inside(c, &r))
-			list[n++] = (struct range){
-				.tensor = { .name = r.id, .offset = r.offset, .stored = r.stored, .nbytes = r.stored }, .id = r.id, .want = r.digest,
-			};
+			list[n++] = (struct range){ .tensor = thin_record_tensor(&r), .id = r.id, .want = r.digest };
 	}
 	for (uint64_t k = 0; k < c->f.m.n_pages; k++) {
 		const struct page *p = &c->f.m.pages[k];
@@ -213,6 +218,8 @@ static uint64_t list_ranges(struct checking *c, struct range *list)
 		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (!inside(c, &r))
 			WRONG(c, r.offset, p->id, "the page that it is a slice of cannot be read");
+		else if (r.flags != 0)
+			WRONG(c, r.offset, p->id, "the page that it is a slice of is compressed");
 		else if (!span_fits(p->fused_offset, p->size, r.stored))
 			WRONG(c, r.offset, p->id, "it does not lie inside the page that it is a slice of");
 		else
@@ -226,6 +233,10 @@ static uint64_t list_ranges(struct checking *c, struct range *list)
 
 static void check_digest(struct checking *c, const struct range *r, const struct hash_item *got)
 {
+	if (got->code != TN_OK) {
+		say(c, TN_ERROR, got->code, r->tensor.offset, r->id, "its bytes cannot be decoded");
+		return;
+	}
 	bool same = r->want != NULL ? memcmp(r->want->bytes, got->digest.bytes, TN_DIGEST_LEN) == 0
 	                            : same_digest(&got->digest, r->hex);
 	if (!same)
