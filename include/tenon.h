@@ -582,40 +582,6 @@ typedef struct tn_converted {
 TN_API TN_CHECK tn_code tn_convert(const tn_file *file, const char *path, const tn_convert_options *options,
                                    tn_converted *out, tn_error *err);
 
-/* ---- ThinTensor archives ----------------------------------------------------------------- */
-
-/* Writes the archive path from a manifest and a folder of pages: DIR/.../ID.bin for each page that is no slice. The
- * manifest must keep all rules, each page must have the length and checksum that it states; the records stand in the
- * manifest's order. *records and *size tell of the result; both may be NULL. Of options, in_place, no_sync, align and
- * work count. */
-TN_API TN_CHECK tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
-                                     const tn_write_options *options, uint64_t *records, uint64_t *size, tn_error *err);
-
-typedef struct tn_unpack_options {
-	bool    replace; /* files that are there; else the first of them is a failure (USAGE) */
-	bool    no_sync;
-	tn_work work;
-} tn_unpack_options;
-/* The way back: DIR/manifest.json and DIR/pages/ID.bin for each record. The archive must pass a deep verification.
- * Each file appears whole or not at all; those written before a failure stay. records may be NULL. */
-TN_API TN_CHECK tn_code tn_thin_unpack(const tn_file *file, const char *folder, const tn_unpack_options *options,
-                                       uint64_t *records, tn_error *err);
-
-typedef enum tn_thin_layout {
-	TN_THIN_EXECUTION, /* pages in the order in which the tape first names them, then the others */
-	TN_THIN_HOT,       /* pages of no layer, embeddings and heads first, then as above */
-	TN_THIN_FUSED      /* q, k and v, and gate and up, of each layer as one page each, then as the first */
-} tn_thin_layout;
-typedef struct tn_repack_options {
-	tn_thin_layout   layout;
-	bool             zstd;  /* compress pages that shrink; upstream's readers refuse such a file */
-	tn_write_options write; /* in_place, no_sync, align, work and max_memory count */
-	bool             dry_run;
-} tn_repack_options;
-/* Writes an archive with its pages in another order. The input must pass a deep verification. */
-TN_API TN_CHECK tn_code tn_thin_repack(const tn_file *file, const char *path, const tn_repack_options *options,
-                                       uint64_t *records, uint64_t *size, tn_error *err);
-
 /* ---- Models in several files ------------------------------------------------------------- */
 
 /* How a model is cut: tensors stay whole and in order, a shard ends before it would pass a limit. A
@@ -665,6 +631,40 @@ TN_API TN_CHECK tn_code tn_rebuild_index(const char *path, const char *out, cons
  * made anew. *report says what was mended; where that is nothing, nothing is written. */
 TN_API TN_CHECK tn_code tn_repair(const char *path, const char *out, const tn_open_options *open,
                                   const tn_write_options *write, tn_report **report, tn_error *err);
+
+/* ---- ThinTensor archives ----------------------------------------------------------------- */
+
+/* Writes the archive path from a manifest and a folder of pages: DIR/.../ID.bin for each page that is no slice. The
+ * manifest must keep all rules, each page must have the length and checksum that it states; the records stand in the
+ * manifest's order. *records and *size tell of the result; both may be NULL. Of options, in_place, no_sync, align and
+ * work count. */
+TN_API TN_CHECK tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
+                                     const tn_write_options *options, uint64_t *records, uint64_t *size, tn_error *err);
+
+typedef struct tn_unpack_options {
+	bool    replace; /* files that are there; else the first of them is a failure (USAGE) */
+	bool    no_sync;
+	tn_work work;
+} tn_unpack_options;
+/* The way back: DIR/manifest.json and DIR/pages/ID.bin for each record. The archive must pass a deep verification.
+ * Each file appears whole or not at all; those written before a failure stay. records may be NULL. */
+TN_API TN_CHECK tn_code tn_thin_unpack(const tn_file *file, const char *folder, const tn_unpack_options *options,
+                                       uint64_t *records, tn_error *err);
+
+typedef enum tn_thin_layout {
+	TN_THIN_EXECUTION, /* pages in the order in which the tape first names them, then the others */
+	TN_THIN_HOT,       /* pages of no layer, embeddings and heads first, then as above */
+	TN_THIN_FUSED      /* q, k and v, and gate and up, of each layer as one page each, then as the first */
+} tn_thin_layout;
+typedef struct tn_repack_options {
+	tn_thin_layout   layout;
+	bool             zstd;  /* compress pages that shrink; upstream's readers refuse such a file */
+	tn_write_options write; /* in_place, no_sync, align, work and max_memory count */
+	bool             dry_run;
+} tn_repack_options;
+/* Writes an archive with its pages in another order. The input must pass a deep verification. */
+TN_API TN_CHECK tn_code tn_thin_repack(const tn_file *file, const char *path, const tn_repack_options *options,
+                                       uint64_t *records, uint64_t *size, tn_error *err);
 
 #ifdef __cplusplus
 }

@@ -104,7 +104,7 @@ static tn_code find_inputs(const struct plan_out *o, struct inputs *in)
 	return TN_OK;
 }
 
-static tn_code write_out(const struct plan_out *o, const char *path, uint64_t room, struct sys_out *out)
+static tn_code plan_write(const struct plan_out *o, const char *path, uint64_t room, struct sys_out *out)
 {
 	const tn_write_options *opt = o->options;
 	struct inputs in = { NULL, 0 };
@@ -124,7 +124,7 @@ static tn_code write_out(const struct plan_out *o, const char *path, uint64_t ro
 tn_code plan_to_path(const struct plan_out *o, const char *path)
 {
 	struct sys_out out;
-	tn_code code = write_out(o, path, o->plan->size, &out);
+	tn_code code = plan_write(o, path, o->plan->size, &out);
 	return code == TN_OK ? sys_out_commit(&out, o->err) : code;
 }
 
@@ -144,22 +144,22 @@ static struct plan_out plan_of(struct save *s)
 
 void save_stream(struct save *s, struct sink *out)
 {
-	struct plan_out o = plan_of(s);
-	stream(&o, out);
+	struct plan_out plan = plan_of(s);
+	stream(&plan, out);
 }
 
 tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
 {
-	struct plan_out o = plan_of(s);
-	return write_out(&o, path, room, out);
+	struct plan_out plan = plan_of(s);
+	return plan_write(&plan, path, room, out);
 }
 
 tn_code save_to_path(struct save *s, const char *path)
 {
-	struct plan_out o = plan_of(s);
+	struct plan_out out = plan_of(s);
 	if (!s->options->exact_path && (path = path_with_extension(&s->mem, s->format, path)) == NULL)
 		return arena_err(&s->mem, s->err, "a path");
-	return plan_to_path(&o, path);
+	return plan_to_path(&out, path);
 }
 
 tn_code save_to_memory(struct save *s, void *buf, uint64_t cap)

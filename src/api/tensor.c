@@ -16,7 +16,8 @@ tn_tensor tn_tensor_at(const tn_file *f, size_t i)
 	const struct tensor *t = &f->model.tensors[i];
 	return (tn_tensor){
 		.name = t->name, .dtype = t->dtype, .dtype_text = t->dtype_text, .rank = t->rank, .shape = t->shape,
-		.nbytes = t->nbytes, .part = t->part, .offset = t->offset, .stored = t->stored, .extras = t->extras, .digest = t->digest,
+		.nbytes = t->nbytes, .part = t->part, .offset = t->offset, .stored = t->stored, .extras = t->extras,
+		.digest = t->digest,
 	};
 }
 
