@@ -646,6 +646,17 @@ typedef struct tn_convert_options {
 	 * they were asked for. */
 	tn_dtype         quantize;
 	bool             dry_run; /* plan only: *size is exact, path is not touched */
+	/* Keep what is written when the conversion is interrupted, beside the target as .NAME.partial, and go on from there: the
+	 * bytes are the same. NAME.conversion-plan.json and NAME.conversion-journal.json tell how far it came; all three go
+	 * when the target is complete. USAGE together with in_place. */
+	bool             resume;
+	/* Hugging Face checkpoints, for formats that say what each tensor is for (thin): config.json beside the weights
+	 * (a folder of shards, or one safetensors file) tells, as do the digests of tokenizer.json and
+	 * tokenizer_config.json. UNSUPPORTED where it describes no model that the format knows. */
+	const char      *config;       /* the path of the config.json, for weights in any format; NULL: the one beside them */
+	bool             no_config;    /* convert the tensors as they are, whatever lies beside them */
+	bool             no_tokenizer; /* no digests of tokenizer files */
+	const char      *arch;         /* what to call the architecture; NULL: as the config does */
 } tn_convert_options;
 
 /* What a conversion did. Free report with tn_report_free. */

@@ -1,7 +1,8 @@
 /* convert.c - an open file into another, through the model and a plan. */
 #include "api/call.h"
-#include "api/file.h"
+#include "api/checkpoint.h"
 #include "api/path.h"
+#include "api/resume.h"
 #include "api/save.h"
 #include "base/mem.h"
 #include "io/cast.h"
@@ -36,13 +37,14 @@ static bool keeps(const tn_convert_options *opt, const tn_file *f, size_t i)
 	return opt->select(opt->select_ctx, &t);
 }
 
-static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, struct arena *a, struct model *m,
-                              struct source **sources, tn_error *err)
+static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, struct arena *a, struct selection *out,
+                              tn_error *err)
 {
 	struct tensor *t = arena_raw(a, f->model.n, sizeof *t);
-	struct source *s = t != NULL ? arena_raw(a, f->model.n, sizeof *s) : NULL;
+	const struct tensor **stored = arena_raw(a, f->model.n, sizeof *stored);
+	struct source *s = arena_raw(a, f->model.n, sizeof *s);
 	uint64_t n = 0;
-	if (s == NULL)
+	if (t == NULL || stored == NULL || s == NULL)
 		return arena_err(a, err, "the tensor list");
 	for (uint64_t i = 0; i < f->model.n; i++) {
 		if (!keeps(opt, f, (size_t)i))
@@ -51,23 +53,25 @@ static tn_code select_tensors(const tn_file *f, const tn_convert_options *opt, s
 			return err_set(err, TN_E_TRUNCATED, TN_NO_OFFSET, "tensor '%s' has not arrived whole",
 			               ESC(f->model.tensors[i].name));
 		t[n] = f->model.tensors[i];
+		stored[n] = &f->model.tensors[i];
 		s[n++] = source_of(f, &f->model.tensors[i]);
 	}
-	m->tensors = t;
-	m->n = n;
-	*sources = s;
+	*out = (struct selection){ .model = f->model, .sources = s, .stored = stored };
+	out->model.tensors = t;
+	out->model.n = n;
 	return TN_OK;
 }
 
-static tn_code cast_tensors(const tn_convert_options *opt, struct arena *a, struct model *m, struct source *sources,
-                            struct tn_report *report, tn_error *err)
+static tn_code cast_tensors(const tn_convert_options *opt, struct arena *a, struct selection *s, struct tn_report *report,
+                            tn_error *err)
 {
 	struct cast_rules rules = { opt->dtype, opt->quantize };
 	if (cast_check(&rules, err) != TN_OK)
 		return err->code;
-	for (uint64_t i = 0; i < m->n; i++) {
-		tn_dtype to = cast_target(&rules, &m->tensors[i]);
-		if (to != m->tensors[i].dtype && cast_tensor(&m->tensors[i], &sources[i], to, a, report, err) != TN_OK)
+	for (uint64_t i = 0; i < s->model.n; i++) {
+		struct tensor *t = &s->model.tensors[i];
+		tn_dtype to = cast_target(&rules, t);
+		if (to != t->dtype && cast_tensor(t, &s->sources[i], to, a, report, err) != TN_OK)
 			return err->code;
 	}
 	return TN_OK;
@@ -90,16 +94,47 @@ static tn_code set_metadata(const tn_convert_options *opt, struct arena *a, stru
 
 /* ---- The conversion ---- */
 
-static tn_code write_out(struct save *s, const char *path, bool dry_run, tn_converted *out)
+static tn_code write_out(struct save *s, const char *path, const tn_convert_options *opt, tn_converted *out)
 {
 	if (save_begin(s) == TN_OK) {
 		out->size = s->plan.size;
 		out->tensors = s->model->n;
-		if (!dry_run)
+		if (!opt->dry_run && opt->resume)
+			save_resumable(s, path);
+		else if (!opt->dry_run)
 			save_to_path(s, path);
 	}
 	save_end(s);
 	return s->err->code;
+}
+
+/* Where the digests of a checkpoint are kept while the conversion is not finished; NULL in *out: nowhere. */
+static tn_code plan_file(const struct format *format, const char *path, const tn_convert_options *opt, struct arena *mem,
+                         const char **out, tn_error *err)
+{
+	*out = NULL;
+	if (!opt->resume || opt->dry_run)
+		return TN_OK;
+	if (opt->write.in_place)
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "a file that is written in place cannot be resumed");
+	return resume_plan_path(format, path, &opt->write, mem, out, err);
+}
+
+/* What is to be written. *config is the config.json that it follows, or NULL. */
+static tn_code choose(const tn_file *f, const struct format *format, const char *path, const tn_convert_options *opt,
+                      struct arena *mem, struct selection *s, const char **config, struct tn_report *said,
+                      struct tn_report *report, tn_error *err)
+{
+	const char *digests;
+	if (plan_file(format, path, opt, mem, &digests, err) != TN_OK ||
+	    checkpoint_config(f, format, opt, mem, config, err) != TN_OK || select_tensors(f, opt, mem, s, err) != TN_OK ||
+	    cast_tensors(opt, mem, s, report, err) != TN_OK)
+		return err->code;
+	if (*config != NULL && checkpoint_apply(f, format, opt, *config, digests, mem, s, said, err) != TN_OK)
+		return err->code;
+	if (said->failed)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
+	return set_metadata(opt, mem, &s->model, err);
 }
 
 /* A model of one file may take the place of that file; a file of a set is needed as long as the others are. */
@@ -119,24 +154,28 @@ static tn_code spare_set(const tn_file *f, const char *path, tn_error *err)
 static tn_code convert(const tn_file *f, const struct format *format, const char *path, const tn_convert_options *opt,
                        tn_converted *out, tn_error *err)
 {
-	struct model model = f->model;
-	struct source *sources = NULL;
+	struct selection chosen;
+	struct tn_report said; /* before the plan, which begins its own */
 	struct arena mem;
+	const char *config;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
-	if (spare_set(f, path, err) == TN_OK && select_tensors(f, opt, &mem, &model, &sources, err) == TN_OK &&
-	    cast_tensors(opt, &mem, &model, sources, out->report, err) == TN_OK &&
-	    set_metadata(opt, &mem, &model, err) == TN_OK) {
-		bool same = format == f->format, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
+	report_init(&said);
+	if (spare_set(f, path, err) == TN_OK &&
+	    choose(f, format, path, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
+		bool same = format == f->format && config == NULL, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
 		/* what it holds was carried into it before, unless it is new */
 		write.carry = write.carry || (same && f->enveloped && !cast);
 		struct save s = {
-			.format = format, .model = &model, .sources = sources, .options = &write,
+			.format = format, .model = &chosen.model, .sources = chosen.sources, .options = &write,
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
-		write_out(&s, path, opt->dry_run, out);
+		write_out(&s, path, opt, out);
 	}
+	report_copy(&said, out->report);
+	report_fini(out->report);
+	*out->report = said;
 	arena_fini(&mem);
 	return err->code;
 }

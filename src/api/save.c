@@ -192,6 +192,12 @@ static struct plan_out plan_of(struct save *s)
 	};
 }
 
+void save_stream(struct save *s, struct sink *out)
+{
+	struct plan_out plan = plan_of(s);
+	stream(&plan, out);
+}
+
 tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out)
 {
 	struct plan_out plan = plan_of(s);

@@ -34,12 +34,16 @@ struct plan_out {
 /* Writes it to a file: whole or not at all. */
 tn_code plan_to_path(const struct plan_out *o, const char *path);
 
+/* Streams, seals and flushes. */
+void    save_stream(struct save *s, struct sink *out);
 /* Plans: afterwards plan.size is the exact size. Fails with LOSSY when something would be lost. */
 tn_code save_begin(struct save *s);
 tn_code save_to_path(struct save *s, const char *path);
 /* Opens out and writes all of the file, which is still to be committed or abandoned; abandoned already on failure.
  * room: bytes that must be free. */
 tn_code save_write(struct save *s, const char *path, uint64_t room, struct sys_out *out);
+/* The same, keeping what an interrupted run has written for the next one (resume.c). */
+tn_code save_resumable(struct save *s, const char *path);
 tn_code save_to_memory(struct save *s, void *buf, uint64_t cap);
 /* Always, also after a failed save_begin. */
 void    save_end(struct save *s);

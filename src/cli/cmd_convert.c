@@ -8,9 +8,10 @@
 #include <string.h>
 
 struct convert {
-	const char     *to, *dtype, *quantize;
+	const char     *to, *dtype, *quantize, *config, *arch;
 	struct opt_list filter, meta;
 	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
+	bool            no_config, no_tokenizer, resume;
 	uint64_t        align, slack;
 	int             endian, compress; /* 0, or what the library calls so */
 };
@@ -34,6 +35,15 @@ static const struct opt options[] = {
 	{ "keep-unknown", 0, OPT_FLAG, AT(keep_unknown), NULL,
 	  "in the same format: keep members unknown to it" },
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written and lost" },
+	{ "resume", 0, OPT_FLAG, AT(resume), NULL,
+	  "keep what is done when stopped; the same command goes on" },
+	{ "config", 0, OPT_TEXT, AT(config), "FILE",
+	  "config.json of the model, where it is not beside IN" },
+	{ "no-config", 0, OPT_FLAG, AT(no_config), NULL, "make nothing of a config.json beside IN" },
+	{ "arch", 0, OPT_TEXT, AT(arch), "NAME",
+	  "name of the architecture, instead of that in the config" },
+	{ "no-tokenizer", 0, OPT_FLAG, AT(no_tokenizer), NULL,
+	  "no digests of the tokenizer's files" },
 	{ "align", 0, OPT_SIZE, AT(align), "N",
 	  "alignment of the data, where the format leaves it free" },
 	{ "compress", 0, OPT_CHOICE, AT(compress), "lz4|zstd", "apr: tensors in blocks of 64 KiB" },
@@ -213,7 +223,9 @@ static enum status run(const struct cli *cli, const void *own)
 			.write = write_options(cli, o),
 			.select = chosen, .select_ctx = &filter,
 			.set = (const char *const *)pairs, .dtype = dtype, .quantize = quantize,
-			.dry_run = o->dry_run,
+			.dry_run = o->dry_run, .resume = o->resume,
+			.config = o->config, .no_config = o->no_config,
+			.no_tokenizer = o->no_tokenizer, .arch = o->arch,
 		};
 		how.write.allow_loss |= o->dry_run;
 		status = convert(cli, in.file, &how, o->allow_loss);

@@ -81,6 +81,24 @@ struct plan_job {
 /* One LOSSY finding of the severity that the job's options give it. tensor may be NO_TENSOR. */
 void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* Turning the tensors of a Hugging Face checkpoint into the model that the format would have of them: their names there
+ * and the text of config.json say what they are. */
+struct checkpoint_job {
+	tn_view             config;    /* the text of config.json */
+	const tn_digest    *tokenizer, *tokenizer_config; /* BLAKE3 of tokenizer.json, tokenizer_config.json; NULL: none */
+	bool                no_tokenizer; /* nobody asks for them */
+	const char         *arch;      /* what to call the architecture; NULL: as the config does */
+	const struct model *model;     /* the tensors as they stand there */
+	/* Digests of the contents of some of them; called once, when all the rest has succeeded. */
+	tn_code           (*digest)(void *ctx, const uint64_t *tensors, uint64_t n, tn_digest *out, tn_error *err);
+	void               *ctx;
+	struct arena       *mem;
+	struct model       *out;       /* uninitialised; tensors in the order of their data */
+	const uint64_t     *from;      /* out: [out->n] which tensor of model each is; one may be there twice */
+	struct tn_report   *report;    /* what is not known, left out or not used */
+	tn_error           *err;
+};
+
 enum {
 	CAP_META_STRINGS = 1, /* string metadata */
 	CAP_META_TREE    = 2, /* typed, nested metadata */
@@ -88,6 +106,7 @@ enum {
 	CAP_BIG_ENDIAN   = 8, /* can be written in that order */
 	CAP_SLACK        = 16, /* can leave room in the head */
 	CAP_BLOCKS       = 32, /* holds tensors compressed in blocks */
+	CAP_CHECKPOINT   = 64 /* what Hugging Face checkpoints are kept in: a config.json may lie beside the file */
 };
 
 struct format {
@@ -106,6 +125,7 @@ struct format {
 	/* Patches fixed-width head fields that depend on the data. NULL: none do. */
 	tn_code (*seal)(struct plan_job *job, struct sink *out);
 	tn_code (*estimate)(struct estimate_job *job); /* NULL: the format has no execution tape */
+	tn_code (*checkpoint)(struct checkpoint_job *job); /* NULL: checkpoints are written like everything else */
 	const struct shard_rules *shards; /* NULL: a model is always one file */
 };
 

@@ -158,23 +158,66 @@ static void run_span(const struct plan *p, struct span *span, const struct sourc
 	}
 }
 
+/* ---- Going on ---- */
+
+uint64_t plan_whole(const struct plan *p, uint64_t n)
+{
+	uint64_t whole = 0;
+	for (uint64_t i = 0; i < p->n && p->spans[i].off + p->spans[i].len <= n; i++)
+		whole = p->spans[i].off + p->spans[i].len;
+	return whole;
+}
+
+static bool is_there(const struct plan *p, const struct span *span)
+{
+	return p->resume != NULL && span->len != 0 && span->off + span->len <= p->resume->have;
+}
+
+static void replay(const struct plan *p, struct span *span, struct sink *out)
+{
+	struct b3 hash;
+	if (span->digest)
+		sink_hash_start(out, &hash);
+	sink_replay(out, p->resume->file, span->len);
+	if (span->digest) {
+		sink_hash_stop(out);
+		b3_final(&hash, &span->hash);
+	}
+}
+
+static void mark(const struct plan *p, uint64_t *marked, struct sink *out)
+{
+	const struct plan_resume *r = p->resume;
+	if (r == NULL || out->at <= *marked || (out->at - *marked < r->step && out->at != p->size))
+		return;
+	sink_flush(out);
+	if (sink_ok(out))
+		r->mark(r->ctx, out->at, out->err);
+	*marked = out->at;
+}
+
 tn_code plan_run(struct plan *p, const struct source *sources, const struct tensor *tensors, struct sink *out)
 {
 	tn_code code = plan_ok(p, out->err);
 	if (code != TN_OK)
 		return code;
 	struct b3 group;
+	uint64_t marked = p->resume != NULL ? p->resume->have : 0;
 	out->total = p->size;
 	if (p->has_crc)
 		sink_crc_start(out);
 	for (uint64_t i = 0; i < p->n && sink_ok(out); i++) {
 		struct span *span = &p->spans[i];
-		run_span(p, span, sources, tensors, &group, out);
+		if (is_there(p, span))
+			replay(p, span, out);
+		else
+			run_span(p, span, sources, tensors, &group, out);
 		if (sink_ok(out) && out->at != span->off + span->len)
 			err_set(out->err, TN_E_USAGE, TN_NO_OFFSET,
 			        "part %llu of the file was planned to end at byte %llu and ends at %llu",
 			        (unsigned long long)i, (unsigned long long)(span->off + span->len),
 			        (unsigned long long)out->at);
+		mark(p, &marked, out);
 	}
 	sink_flush(out);
 	return out->err->code;

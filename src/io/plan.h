@@ -29,6 +29,15 @@ struct span {
 	tn_digest      hash;   /* TENSOR with digest, and DIGEST: after the run */
 };
 
+/* Going on where an earlier run of the same plan stopped. */
+struct plan_resume {
+	uint64_t               have; /* bytes that are there: up to the end of a span */
+	const struct sys_file *file; /* where they can be read back */
+	uint64_t               step; /* after so many new bytes, at the end of a span: */
+	tn_code              (*mark)(void *ctx, uint64_t done, tn_error *err); /* all up to done is with the system */
+	void                  *ctx;
+};
+
 struct plan {
 	struct arena *mem;
 	struct span  *spans;
@@ -38,6 +47,7 @@ struct plan {
 	bool          has_crc;
 	bool          failed;   /* memory, or a file of more than 2^63-1 bytes */
 	bool          too_big;
+	const struct plan_resume *resume; /* NULL: a run begins at the beginning */
 };
 
 void plan_init(struct plan *p, struct arena *mem);
@@ -55,6 +65,8 @@ void plan_group_end(struct plan *p);
 void plan_crc(struct plan *p);
 /* NOMEM, LIMIT or OK once all spans are listed. */
 tn_code plan_ok(const struct plan *p, tn_error *err);
+/* The end of the last span that ends at n or before. */
+uint64_t plan_whole(const struct plan *p, uint64_t n);
 /* Streams everything. sources[i] belongs to tensor i, names[i] leads its errors. */
 tn_code plan_run(struct plan *p, const struct source *sources, const struct tensor *tensors, struct sink *out);
 

@@ -46,6 +46,8 @@ void sink_zero(struct sink *s, uint64_t n);
 void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n);
 /* The same for bytes whose CRC-32 is known: a CRC tap takes it and does not stand in the kernel's way. */
 void sink_copy_known(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n, uint32_t crc);
+/* Passes over n bytes that an earlier run has written here: they are read back from its file where a tap wants them. */
+void    sink_replay(struct sink *s, const struct sys_file *from, uint64_t n);
 /* Overwrites bytes that were written before; never extends. */
 void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n);
 /* Hands the buffer to the system. */

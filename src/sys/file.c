@@ -125,6 +125,7 @@ static tn_code set_up(struct sys_file *f, const char *path, tn_io io, tn_error *
 	f->size = (uint64_t)st.st_size;
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
+	f->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	if (io == TN_IO_DIRECT)
 		f->direct_fd = open_direct(f, path);
 	bool map = io == TN_IO_MMAP || (io == TN_IO_AUTO && !far_away(f->fd));

@@ -291,6 +291,76 @@ tn_code sys_out_open(struct sys_out *o, const char *path, bool in_place, bool sy
 	return code;
 }
 
+/* ---- Going on ---- */
+
+/* FOLDER/.NAME.partial */
+static char *partial_name(const char *target)
+{
+	size_t folder = folder_len(target), n = strlen(target) + sizeof "..partial";
+	char *name = mem_alloc(n);
+	if (name != NULL)
+		snprintf(name, n, "%.*s.%s.partial", (int)folder, target, target + folder);
+	return name;
+}
+
+/* Two runs must not write to one file; and one that another run has just finished is not a partial file any more. */
+static tn_code lock_partial(const struct sys_out *o, tn_error *err)
+{
+	struct stat named, opened;
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	if (fcntl(o->fd, F_OFD_SETLK, &whole) != 0)
+		return err_sys(err, errno, "lock the unfinished file of", o->target);
+	if (stat(o->temp, &named) != 0 || fstat(o->fd, &opened) != 0)
+		return err_sys(err, errno, "stat the unfinished file of", o->target);
+	if (named.st_dev != opened.st_dev || named.st_ino != opened.st_ino || !S_ISREG(opened.st_mode))
+		return err_sys(err, EBUSY, "take the unfinished file of", o->target);
+	return TN_OK;
+}
+
+static tn_code take_partial(struct sys_out *o, uint64_t size, uint64_t *have, tn_error *err)
+{
+	struct stat st;
+	if (fstat(o->fd, &st) != 0)
+		return err_sys(err, errno, "stat", o->target);
+	if ((uint64_t)st.st_size < *have)
+		*have = 0;
+	if (check_space(o->fd, size, (uint64_t)st.st_blocks * 512, o->target, err) != TN_OK)
+		return err->code;
+	if (ftruncate(o->fd, (off_t)*have) != 0)
+		return err_sys(err, errno, "ftruncate", o->target);
+	return lseek(o->fd, (off_t)*have, SEEK_SET) >= 0 ? TN_OK : err_sys(err, errno, "lseek", o->target);
+}
+
+static tn_code open_partial(struct sys_out *o, const char *path, uint64_t size, uint64_t *have, tn_error *err)
+{
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+	if (!there && errno != ENOENT)
+		return err_sys(err, errno, "stat", path);
+	if ((there && !S_ISREG(st.st_mode)) || o->target[folder_len(o->target)] == '\0')
+		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "'%s': no regular file", ESC(text_of(path)));
+	o->temp = partial_name(o->target);
+	if (o->temp == NULL)
+		return no_memory(err);
+	o->fd = open_retry(o->temp, O_CREAT, there ? st.st_mode & 0777 : 0666);
+	if (o->fd < 0)
+		return err_sys(err, errno, "create", o->target);
+	return lock_partial(o, err) == TN_OK ? take_partial(o, size, have, err) : err->code;
+}
+
+tn_code sys_out_resume(struct sys_out *o, const char *path, bool sync, uint64_t size, uint64_t *have, tn_error *err)
+{
+	*o = CLOSED;
+	o->sync = sync;
+	o->seekable = o->keeps = true;
+	tn_code code = follow(&o->target, path, err);
+	if (code == TN_OK)
+		code = open_partial(o, path, size, have, err);
+	if (code != TN_OK)
+		sys_out_abandon(o);
+	return code;
+}
+
 /* ---- Writing ---- */
 
 tn_code sys_out_write(struct sys_out *o, const void *p, size_t n, tn_error *err)
@@ -394,6 +464,11 @@ static tn_code sync_file(const struct sys_out *o, tn_error *err)
 	return err_sys(err, errno, "fsync", o->target);
 }
 
+tn_code sys_out_sync(const struct sys_out *o, tn_error *err)
+{
+	return o->sync ? sync_file(o, err) : TN_OK;
+}
+
 /* The rename itself must reach the disk. A folder that we may write but not read cannot be opened, and not
  * all file systems sync folders: neither is a reason to fail. No memory is asked for this late. */
 static tn_code sync_folder(struct sys_out *o, tn_error *err)
@@ -453,7 +528,7 @@ void sys_out_abandon(struct sys_out *o)
 			errno = 0; /* a block device keeps its size */
 		close(o->fd);
 	}
-	if (o->temp != NULL)
+	if (o->temp != NULL && !o->keeps)
 		unlink(o->temp);
 	temp_forget(o);
 	mem_free(o->target);

@@ -16,6 +16,7 @@ struct sys_out {
 	bool  direct;   /* a device or pipe, or in place: no rename */
 	bool  seekable; /* patches are possible */
 	bool  sync;
+	bool  keeps;    /* a failure leaves temp for the next run */
 };
 
 /* in_place: truncate and write the target itself; a failure leaves it empty, or absent if it was. Where the target is one of the n inputs (by device and
@@ -23,6 +24,12 @@ struct sys_out {
  * error (ENOSPC) before the first byte. */
 tn_code sys_out_open(struct sys_out *o, const char *path, bool in_place, bool sync, uint64_t size,
                      const struct sys_file *const *inputs, size_t n, tn_error *err);
+/* Goes on with what an earlier run has left beside the target as .NAME.partial, or begins it: *have bytes of it are to stay,
+ * of which there are none (0) when it is shorter. Neither a failure nor sys_out_abandon_all removes it. IO while
+ * another process writes to it. */
+tn_code sys_out_resume(struct sys_out *o, const char *path, bool sync, uint64_t size, uint64_t *have, tn_error *err);
+/* Waits for the disk to have what was written so far. */
+tn_code sys_out_sync(const struct sys_out *o, tn_error *err);
 tn_code sys_out_write(struct sys_out *o, const void *p, size_t n, tn_error *err);
 tn_code sys_out_patch(struct sys_out *o, uint64_t off, const void *p, size_t n, tn_error *err);
 /* Moves n bytes inside the kernel; *moved says how many went (0 where the system cannot: not a failure). */

@@ -56,3 +56,27 @@ three_shards() {
 	printf aaaabbbbcccc >>whole.safetensors
 	tenon split -q whole.safetensors "$1" --max-tensors 1 --no-sync
 }
+
+# checkpoint DIR [TENSOR]: a decoder of one layer in DIR/model.safetensors and its config.json; without that tensor of the
+# layer when it is named.
+checkpoint() {
+	mkdir "$1"
+	header='{"__metadata__":{"format":"pt"}' off=0
+	for t in model.embed_tokens.weight:4,2 model.norm.weight:2 lm_head.weight:4,2 input_layernorm.weight:2 \
+		self_attn.q_proj.weight:2,2 self_attn.k_proj.weight:2,2 self_attn.v_proj.weight:2,2 self_attn.o_proj.weight:2,2 \
+		post_attention_layernorm.weight:2 mlp.gate_proj.weight:4,2 mlp.up_proj.weight:4,2 mlp.down_proj.weight:2,4; do
+		name=${t%:*} shape=${t#*:}
+		[ "$name" = "$2" ] && continue
+		case $name in model.* | lm_head.*) ;; *) name=model.layers.0.$name ;; esac
+		n=$((4 * $(echo "$shape" | tr , '*')))
+		header="$header,\"$name\":{\"dtype\":\"F32\",\"shape\":[$shape],\"data_offsets\":[$off,$((off + n))]}"
+		off=$((off + n))
+	done
+	safetensors "$header}" >"$1/model.safetensors"
+	head -c $off /dev/zero >>"$1/model.safetensors"
+	cat >"$1/config.json" <<-END
+		{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":2,"num_hidden_layers":1,
+		"num_attention_heads":2,"num_key_value_heads":2,"rms_norm_eps":1e-05,"torch_dtype":"float32"}
+	END
+	echo '{}' >"$1/tokenizer.json"
+}

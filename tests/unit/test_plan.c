@@ -4,10 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "codec/crc32.h"
 #include "io/plan.h"
+#include "support/files.h"
 
 #include <cmocka.h>
 
@@ -131,6 +133,84 @@ static void digests(void **state)
 	tn_digest first = b3_of(VIEW("hello")), second = b3_of(VIEW("abc"));
 	assert_memory_equal(p.spans[1].hash.bytes, first.bytes, TN_DIGEST_LEN);
 	assert_memory_equal(p.spans[2].hash.bytes, second.bytes, TN_DIGEST_LEN);
+}
+
+/* ---- Going on ---- */
+
+struct marks {
+	uint64_t at[8];
+	size_t   n;
+};
+
+static tn_code mark(void *ctx, uint64_t done, tn_error *err)
+{
+	struct marks *m = ctx;
+	m->at[m->n++] = done;
+	return err->code;
+}
+
+static void list_all_kinds(struct plan *p)
+{
+	plan_init(p, &mem);
+	plan_bytes(p, VIEW("head"));
+	plan_tensor_digest(p, 0, 5);
+	plan_group_begin(p);
+	plan_tensor(p, 1, 3);
+	plan_zero(p, 2);
+	plan_group_end(p);
+	plan_crc(p);
+}
+
+static void whole_spans(void **state)
+{
+	static const uint64_t want[] = { 0, 0, 0, 0, 4, 4, 4, 4, 4, 9, 9, 9, 12, 12, 14, 14, 14, 14, 18, 18 };
+	struct plan p;
+	(void)state;
+	list_all_kinds(&p);
+	assert_int_equal(p.size, 18);
+	for (uint64_t n = 0; n < sizeof want / sizeof *want; n++)
+		assert_int_equal(plan_whole(&p, n), want[n]);
+	assert_int_equal(plan_whole(&p, UINT64_MAX), 18);
+}
+
+/* From wherever it goes on: the same bytes, digests and marks as from the beginning. */
+static void resumed_runs(void **state)
+{
+	const struct source sources[] = { memory_source(VIEW("hello")), memory_source(VIEW("abc")) };
+	const struct tensor tensors[] = { { .name = VIEW("first") }, { .name = VIEW("second") } };
+	char *folder = tempdir_new();
+	tn_digest tensor = b3_of(VIEW("hello")), group = b3_of((tn_view){ (const uint8_t *)"abc\0", 5 });
+	uint8_t expected[18] = "headhelloabc";
+	(void)state;
+	put_le32(expected + 14, crc32_update(0, expected, 14));
+	assert_int_equal(chdir(folder), 0);
+	for (uint64_t n = 0; n <= 18; n++) {
+		struct plan p;
+		struct sys_out out;
+		struct sys_file file;
+		struct sink sink;
+		struct marks marks = { .n = 0 };
+		tn_error err;
+		err_clear(&err);
+		list_all_kinds(&p);
+		struct plan_resume resume = { .have = plan_whole(&p, n), .file = &file, .step = 5, .mark = mark, .ctx = &marks };
+		files_store(".out.partial", (tn_view){ expected, (size_t)n });
+		assert_int_equal(sys_out_resume(&out, "out", false, p.size, &resume.have, &err), TN_OK);
+		assert_int_equal(sys_file_open(&file, ".out.partial", TN_IO_PREAD, &err), TN_OK);
+		assert_int_equal(sink_init(&sink, &out, &err), TN_OK);
+		p.resume = &resume;
+		assert_int_equal(plan_run(&p, sources, tensors, &sink), TN_OK);
+		assert_memory_equal(p.spans[1].hash.bytes, tensor.bytes, TN_DIGEST_LEN);
+		assert_memory_equal(p.spans[5].hash.bytes, group.bytes, TN_DIGEST_LEN);
+		assert_int_equal(marks.n, n < 9 ? 3 : n < 12 ? 2 : n < 18 ? 1 : 0);
+		assert_int_equal(n < 18 ? marks.at[marks.n - 1] : 18, 18);
+		sink_fini(&sink);
+		sys_file_close(&file);
+		assert_int_equal(sys_out_commit(&out, &err), TN_OK);
+		assert_true(files_equal("out", (tn_view){ expected, 18 }));
+	}
+	assert_int_equal(chdir("/"), 0);
+	tempdir_remove(folder);
 }
 
 static void nothing(void **state)
@@ -281,6 +361,8 @@ int main(void)
 		WITH_ARENA(layout),
 		WITH_ARENA(bytes_of_a_run),
 		WITH_ARENA(digests),
+		WITH_ARENA(whole_spans),
+		WITH_ARENA(resumed_runs),
 		WITH_ARENA(digest_of_a_group),
 		WITH_ARENA(nothing),
 		WITH_ARENA(many_spans),

@@ -142,6 +142,33 @@ static void copy_of_a_shrunken_file(void **state)
 	}
 }
 
+/* What an earlier run has written is seen by the taps and not written again. */
+static void replays(void **state)
+{
+	(void)state;
+	for (int tapped = 0; tapped < 2; tapped++) {
+		struct sys_file in;
+		struct bench b;
+		uint64_t have = N - 10;
+		files_store(".out.partial", (tn_view){ bytes, N });
+		err_clear(&b.err);
+		assert_int_equal(sys_out_resume(&b.out, "out", false, N, &have, &b.err), TN_OK);
+		assert_int_equal(sink_init(&b.sink, &b.out, &b.err), TN_OK);
+		assert_int_equal(sys_file_open(&in, ".out.partial", TN_IO_PREAD, &b.err), TN_OK);
+		if (tapped != 0)
+			sink_crc_start(&b.sink);
+		sink_replay(&b.sink, &in, 7);
+		sink_replay(&b.sink, &in, N - 17);
+		assert_int_equal(b.sink.at, N - 10);
+		sink_write(&b.sink, bytes + N - 10, 10);
+		if (tapped != 0)
+			assert_int_equal(sink_crc_value(&b.sink), crc32_update(0, bytes, N));
+		sys_file_close(&in);
+		assert_int_equal(finish(&b), TN_OK);
+		assert_true(files_equal("out", (tn_view){ bytes, N }));
+	}
+}
+
 static void hash_sees_its_part(void **state)
 {
 	struct bench b;
@@ -366,6 +393,7 @@ int main(void)
 		IN_FOLDER(zeros),
 		IN_FOLDER(copies),
 		IN_FOLDER(copy_of_a_shrunken_file),
+		IN_FOLDER(replays),
 		IN_FOLDER(hash_sees_its_part),
 		IN_FOLDER(patches),
 		IN_FOLDER(refused_patches),

@@ -497,6 +497,70 @@ static void read_only_folder(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* ---- Going on ---- */
+
+static tn_code resume(const char *path, uint64_t want, uint64_t *have, const char *text, bool finish)
+{
+	struct sys_out out;
+	tn_error err;
+	err_clear(&err);
+	*have = want;
+	if (sys_out_resume(&out, path, true, 100, have, &err) != TN_OK) {
+		assert_int_equal(out.fd, -1);
+		return err.code;
+	}
+	assert_int_equal(sys_out_write(&out, text, strlen(text), &err), TN_OK);
+	assert_int_equal(sys_out_sync(&out, &err), TN_OK);
+	if (finish)
+		return sys_out_commit(&out, &err);
+	sys_out_abandon(&out);
+	return TN_OK;
+}
+
+static void resumes(void **state)
+{
+	uint64_t have;
+	(void)state;
+	saves("model", "old");
+	assert_int_equal(resume("model", 0, &have, "hello", false), TN_OK);
+	assert_true(files_equal("model", VIEW("old")));
+	assert_true(files_equal(".model.partial", VIEW("hello")));
+	sys_out_abandon_all();
+	assert_int_equal(resume("model", 3, &have, "p!", false), TN_OK);
+	assert_int_equal(have, 3);
+	assert_true(files_equal(".model.partial", VIEW("help!")));
+	assert_int_equal(resume("./model", 6, &have, "short", false), TN_OK); /* more than there is: none of it counts */
+	assert_int_equal(have, 0);
+	assert_true(files_equal(".model.partial", VIEW("short")));
+	assert_int_equal(resume("model", 5, &have, "er", true), TN_OK);
+	assert_true(files_equal("model", VIEW("shorter")));
+	assert_int_equal(tempdir_count("."), 1);
+}
+
+static void resumes_beside_what_a_link_names(void **state)
+{
+	uint64_t have;
+	(void)state;
+	assert_int_equal(mkdir("real", 0777), 0);
+	assert_int_equal(symlink("real/model", "link"), 0);
+	assert_int_equal(resume("link", 0, &have, "ab", false), TN_OK);
+	assert_true(files_equal("real/.model.partial", VIEW("ab")));
+	assert_int_equal(resume("link", 2, &have, "c", true), TN_OK);
+	assert_true(files_equal("real/model", VIEW("abc")));
+}
+
+static void refuses_to_resume(void **state)
+{
+	uint64_t have;
+	(void)state;
+	assert_int_equal(resume("/dev/null", 0, &have, "", true), TN_E_USAGE);
+	assert_int_equal(resume(".", 0, &have, "", true), TN_E_USAGE);
+	assert_int_equal(resume("none/model", 0, &have, "", true), TN_E_IO);
+	assert_int_equal(mkdir(".model.partial", 0777), 0);
+	assert_int_equal(resume("model", 0, &have, "", true), TN_E_IO);
+	assert_int_equal(tempdir_count("."), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +587,9 @@ int main(void)
 		IN_FOLDER(abandon_all),
 		IN_FOLDER(many_at_once),
 		IN_FOLDER(read_only_folder),
+		IN_FOLDER(resumes),
+		IN_FOLDER(resumes_beside_what_a_link_names),
+		IN_FOLDER(refuses_to_resume),
 	};
 	return cmocka_run_group_tests_name("sys_out", tests, NULL, NULL);
 }

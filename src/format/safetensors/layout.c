@@ -110,7 +110,7 @@ static int probe(tn_view head, uint64_t file_size)
 const struct format format_safetensors = {
 	.name = SAFETENSORS,
 	.exts = "safetensors",
-	.caps = CAP_META_STRINGS | CAP_SLACK,
+	.caps = CAP_META_STRINGS | CAP_SLACK | CAP_CHECKPOINT,
 	.envelope_key = ENVELOPE_KEY,
 	.probe = probe,
 	.parse = safetensors_parse,

@@ -21,4 +21,5 @@ const struct format format_thin = {
 	.plan = thin_plan,
 	.seal = thin_seal,
 	.estimate = thin_estimate,
+	.checkpoint = thin_checkpoint,
 };

@@ -128,6 +128,7 @@ enum { PLAIN_RECENT = 256 };
 tn_code thin_parse(struct parse_job *job);
 tn_code thin_verify(struct verify_job *job);
 tn_code thin_plan(struct plan_job *job);
+tn_code thin_checkpoint(struct checkpoint_job *job);
 tn_code thin_seal(struct plan_job *job, struct sink *out);
 tn_code thin_estimate(struct estimate_job *job);
 

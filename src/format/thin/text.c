@@ -18,7 +18,7 @@ enum { DEPTH_MAX = 127 }; /* containers open at once */
 struct text text_over(tn_view v, uint64_t origin, struct arena *mem, tn_error *err)
 {
 	const uint8_t *p = v.ptr != NULL ? v.ptr : (const uint8_t *)"";
-	return (struct text){ .base = p, .p = p, .end = p + v.len, .origin = origin, .mem = mem, .err = err };
+	return (struct text){ .base = p, .p = p, .end = p + v.len, .origin = origin, .what = "manifest", .mem = mem, .err = err };
 }
 
 bool text_fail(struct text *t, tn_code code, const char *fmt, ...)
@@ -28,7 +28,7 @@ bool text_fail(struct text *t, tn_code code, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(why, sizeof why, fmt, args);
 	va_end(args);
-	err_set(t->err, code, t->origin + (uint64_t)(t->p - t->base), THIN ": manifest: %s", why);
+	err_set(t->err, code, t->origin + (uint64_t)(t->p - t->base), THIN ": %s: %s", t->what, why);
 	t->end = t->p;
 	return false;
 }

@@ -11,6 +11,7 @@ struct text {
 	const uint8_t *base, *p, *end;
 	uint64_t       origin; /* file offset of base */
 	unsigned       depth;  /* containers that are open */
+	const char    *what;   /* leads messages: "manifest" */
 	bool           exact;  /* decimals to the nearest double; else by upstream's arithmetic, which may miss it by one */
 	struct arena  *mem;    /* for strings with escapes, and trees */
 	tn_error      *err;    /* never NULL; sticks */
