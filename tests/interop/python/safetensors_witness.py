@@ -4,17 +4,15 @@
 	safetensors_witness.py dump FILE...         what it reads: a line of JSON for each file
 	safetensors_witness.py values FILE LIST     names the tensors whose values are not those of a numpy file;
 	                                            LIST is JSON: [[tensor, file.npy], ...]
-
-The lines of `dump` are those of rust/src/lib.rs.
 """
 import json
 import pathlib
-import sys
 
-import blake3
 import numpy
 import safetensors
 import safetensors.numpy
+
+import witness
 
 DTYPES = "bool u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8".split()
 
@@ -22,13 +20,14 @@ DTYPES = "bool u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8".split()
 def made_up(name, dtype, shape):
 	dtype = numpy.dtype(dtype)
 	count = int(numpy.prod(shape, dtype=int))
-	data = blake3.blake3(name.encode()).digest(length=count * dtype.itemsize)
+	data = witness.made_up(name, count * dtype.itemsize)
 	if dtype == bool:
 		data = bytes(byte & 1 for byte in data)
 	return numpy.frombuffer(data, dtype).reshape(shape)
 
 
 def write(folder):
+	folder = pathlib.Path(folder)
 	dtypes = {name: made_up(name, name, (3, 5)) for name in DTYPES}
 	shapes = {str(shape): made_up(str(shape), "f4", shape) for shape in [(), (0,), (1,), (2, 0, 3), (2, 3, 4, 5)]}
 	save = safetensors.numpy.save_file
@@ -41,9 +40,7 @@ def read(path):
 	"""Both ways that the package has to read a file, which must not differ."""
 	tensors = []
 	for name, tensor in safetensors.deserialize(pathlib.Path(path).read_bytes()):
-		data = bytes(tensor["data"])
-		tensors.append({"name": name, "dtype": tensor["dtype"].lower(), "shape": tensor["shape"],
-			"nbytes": len(data), "digest": blake3.blake3(data).hexdigest()})
+		tensors.append(witness.tensor(name, tensor["dtype"].lower(), tensor["shape"], bytes(tensor["data"])))
 	with safetensors.safe_open(path, "numpy") as file:
 		slices = [(name, file.get_slice(name)) for name in file.keys()]
 		opened = {name: (part.get_dtype().lower(), part.get_shape()) for name, part in slices}
@@ -70,16 +67,8 @@ def differing(path, pairs):
 				yield name
 
 
-def main(command, *args):
-	if command == "write":
-		write(pathlib.Path(args[0]))
-	elif command == "dump":
-		for path in args:
-			print(json.dumps(dump(path)))
-	elif command == "values":
-		print(json.dumps(list(differing(args[0], json.loads(pathlib.Path(args[1]).read_text())))))
-	else:
-		sys.exit(__doc__)
+def values(path, pairs):
+	return list(differing(path, json.loads(pathlib.Path(pairs).read_text())))
 
 
-main(*sys.argv[1:])
+witness.main({"write": write, "dump": dump, "values": values}, __doc__)
