@@ -140,6 +140,8 @@ static tn_code cut_model(struct split *s)
 		return no_memory(s);
 	for (uint64_t i = 0; i < m->n; i++) {
 		s->sources[i] = source_of(s->f, &m->tensors[i]);
+		if (m->tensors[i].missing)
+			return err_set(s->err, TN_E_TRUNCATED, m->tensors[i].offset, "tensor '%s' has not arrived whole", ESC(m->tensors[i].name));
 		if (!add_u64(s->data, m->tensors[i].nbytes, &s->data))
 			return err_set(s->err, TN_E_LIMIT, TN_NO_OFFSET, "the tensors take more than 2^64 bytes");
 	}

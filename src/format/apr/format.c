@@ -47,4 +47,5 @@ const struct format format_apr = {
 	.parse = apr_parse,
 	.verify = apr_verify,
 	.plan = apr_plan,
+	.shards = &apr_shards,
 };

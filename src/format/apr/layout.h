@@ -111,6 +111,8 @@ bool apr_relative(struct parse_job *job);
 /* The same for one that shares the magic and differs in what follows. */
 bool apr_relative_older(struct parse_job *job);
 
+extern const struct shard_rules apr_shards; /* shards.c */
+
 tn_code apr_parse(struct parse_job *job);
 tn_code apr_verify(struct verify_job *job);
 tn_code apr_plan(struct plan_job *job);
