@@ -252,7 +252,7 @@ TN_API bool      tn_format_find(const char *name_or_extension, tn_format *out);
 typedef struct tn_limits {
 	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB] */
 	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
-	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000] */
+	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000; apr 16 MiB of metadata] */
 	uint64_t max_tensor_bytes; /* [burnpack 10 GiB; else none] */
 	uint64_t max_file_bytes;   /* files only [burnpack 100 GiB; else none] */
 } tn_limits;

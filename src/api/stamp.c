@@ -168,7 +168,8 @@ static bool same_layout(const struct stamping *st, const struct save *s)
 {
 	const struct model *m = &st->model;
 	uint64_t head = s->plan.spans[0].len, end = footer_at(&st->f->first.model);
-	if (m->n == 0 || end < m->data_at || s->plan.size - head != end - m->data_at + APR_FOOTER)
+	if (st->f->n_parts != 1 || m->n == 0 || end < m->data_at ||
+	    s->plan.size - head != end - m->data_at + APR_FOOTER)
 		return false;
 	for (uint64_t k = 1; k < s->plan.n; k++) {
 		const struct span *span = &s->plan.spans[k];

@@ -131,7 +131,7 @@ static bool put_all(tn_writer *w, tn_meta *root, const struct model *m, tn_error
 	       && tn_put_f32(w, root, tn_text("norm_epsilon"), 1e-5f, err) == TN_OK
 	       && tn_put_f64(w, root, tn_text("rope_theta"), 10000.0, err) == TN_OK
 	       && tn_put_bool(w, root, tn_text("tied"), false, err) == TN_OK
-	       && tn_put_array(w, root, tn_text("special_tokens"), &tokens, err) == TN_OK
+	       && tn_put_array(w, root, tn_text("control_tokens"), &tokens, err) == TN_OK
 	       && tn_put_string(w, tokens, tn_text(NULL), tn_text("<bos>"), err) == TN_OK
 	       && tn_put_string(w, tokens, tn_text(NULL), tn_text("<eos>"), err) == TN_OK;
 }

@@ -18,7 +18,8 @@
 #define CORPUS TENON_TEST_DATA "/golden"
 
 enum {
-	SAMPLES  = 2000, /* positions tried in a file that is longer than this */
+	WHOLE    = 2000, /* a file up to this long is changed at every byte */
+	SAMPLES  = 500,  /* positions tried in a longer one */
 	PER_FILE = 23    /* one variant in so many also goes through a file */
 };
 
@@ -68,7 +69,7 @@ static tn_file *try_variant(tn_view bytes)
 
 static size_t step_for(size_t len)
 {
-	return len <= SAMPLES ? 1 : len / SAMPLES + 1;
+	return len <= WHOLE ? 1 : len / SAMPLES + 1;
 }
 
 static bool same_content(const tn_file *a, const tn_file *b)
