@@ -110,9 +110,10 @@ class Format:
 	dtypes: list                                       # that it has, in Tenon's words
 	carriers: dict = dataclasses.field(default_factory=dict)  # dtype of others -> the one that it is written as
 	bytes_dtype: str = "u8"                            # what carries all others, with --carry
+	envelope: str = "tenon.meta"                       # the key of metadata under which the envelope stands
 	shows: Callable = same_value                       # (value, seen): does its metadata show the value as this?
 	holds_name: Callable = lambda name: True
-	holds_key: Callable = lambda key: True             # of metadata; the value of another is in the envelope alone
+	holds_pair: Callable = lambda key, value: True     # of metadata; another is in the envelope alone
 	same_file: Callable = lambda a, b: pathlib.Path(a).read_bytes() == pathlib.Path(b).read_bytes()
 	more: Callable = lambda run, witness, files: None  # checks of its own: (run, witness, our files)
 

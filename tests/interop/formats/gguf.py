@@ -180,6 +180,6 @@ FORMAT = Gguf(
 	bytes_dtype="i8",
 	shows=shows,
 	holds_name=lambda name: len(name.encode()) < 64 and "\0" not in name,
-	holds_key=lambda key: key != "",
+	holds_pair=lambda key, value: key != "",
 	more=more,
 )
