@@ -232,7 +232,8 @@ static void interrupt(void)
 static void flip(const char *path, long at)
 {
 	static int flips;
-	const struct timespec when[2] = { { .tv_sec = 1000000 + ++flips }, { .tv_sec = 1000000 + flips } };
+	flips++;
+	const struct timespec when[2] = { { .tv_sec = 1000000 + flips }, { .tv_sec = 1000000 + flips } };
 	FILE *f = fopen(path, "r+b");
 	assert_non_null(f);
 	assert_int_equal(fseek(f, at, SEEK_SET), 0);

@@ -89,7 +89,7 @@ static uint32_t read_shape(char *text, uint64_t shape[RANK])
 
 static void add(struct shard *s, const char *dtype, char *shape_text, unsigned number, const char *name)
 {
-	uint64_t shape[RANK], nbytes;
+	uint64_t shape[RANK], nbytes = 0;
 	uint32_t rank = read_shape(shape_text, shape);
 	tn_dtype d;
 	must(tn_dtype_named(dtype, &d) && tn_dtype_bytes(d, rank, shape, &nbytes, NULL) == TN_OK, dtype);
