@@ -179,10 +179,13 @@ static inline float block_max(const float *in, size_t n)
 	return f32_of((uint32_t)max);
 }
 
-/* The value of largest magnitude, with its sign; of equal ones the first. */
+/* The value of largest magnitude, with its sign; of equal ones the first. Zeros of either sign are +0, as
+ * for ggml, which takes only what is larger than that. */
 static inline float block_extreme(const float *in, size_t n)
 {
 	float max = block_max(in, n);
+	if (max == 0)
+		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (abs_f32(in[i]) == max)
 			return in[i];

@@ -269,6 +269,21 @@ static void all_digits(void **state)
 	}
 }
 
+/* ggml's scale of a block of zeros is 0 / -8, whatever sign the zeros have. */
+static void zeros_of_either_sign(void **state)
+{
+	const tn_dtype some[] = { TN_Q4_0, TN_Q5_0 };
+	float x[32];
+	uint8_t block[40];
+	(void)state;
+	for (size_t k = 0; k < 4; k++) {
+		for (size_t i = 0; i < 32; i++)
+			x[i] = k % 2 != 0 ? -0.0f : 0.0f;
+		value_codec(some[k / 2])->encode(x, block, 32);
+		assert_int_equal(block[0] | block[1] << 8, 0x8000);
+	}
+}
+
 /* Numbers that are none do not reach into their neighbours' codes where the type has a choice. */
 static void not_a_number(void **state)
 {
@@ -297,6 +312,7 @@ int main(void)
 		cmocka_unit_test(nvfp4_made_by_search),
 		cmocka_unit_test(mxfp4_scale),
 		cmocka_unit_test(all_digits),
+		cmocka_unit_test(zeros_of_either_sign),
 		cmocka_unit_test(not_a_number),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
