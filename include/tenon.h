@@ -88,6 +88,8 @@ typedef struct tn_error {
 	int      sys;      /* errno where code is TN_E_IO, else 0 */
 	uint64_t offset;   /* byte offset in the input file, or TN_NO_OFFSET */
 	char     msg[240]; /* one line, lower case; bytes from files are escaped in it */
+	const char *kind;  /* of a file that is no model, or a relative of one: the stable name of what it is instead,
+	                      "git-lfs-pointer" (docs/wrong-files.md has all); else NULL. Static storage. */
 } tn_error;
 
 /* A borrowed run of bytes; never terminated. ptr may be NULL where len is 0. */

@@ -75,6 +75,16 @@ static void passed(void *part, uint64_t offset, uint64_t len)
 		sys_file_forget(p->reader.file, offset, len);
 }
 
+/* Programs that go by the name will take the file for what it is not. */
+static void check_extension(struct part *p)
+{
+	const char *ext = p->path != NULL ? path_extension(p->path) : NULL;
+	const struct format *named = ext != NULL ? format_for_extension(ext) : NULL;
+	if (named != NULL && named != p->format)
+		report_add(&p->report, TN_WARNING, TN_E_FORMAT, TN_NO_OFFSET, NO_TENSOR,
+		           "the name ends in .%s, the file is %s: rename it", ESC(tn_text(ext)), p->format->name);
+}
+
 static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *opt, struct parse_job *job, tn_error *err)
 {
 	if (!model_init(&p->model, &p->mem))
@@ -123,6 +133,8 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 		code = choose_format(p, head, opt, err);
 	if (code == TN_OK)
 		code = parse(p, head, opt, &job, err);
+	if (code == TN_OK)
+		check_extension(p);
 	if (code == TN_OK && job.image.ptr != NULL)
 		p->reader = (struct reader){ .map = job.image, .size = job.image.len };
 	if (code == TN_OK)

@@ -71,6 +71,8 @@ static void json_failure(const char *file, const tn_error *err, const tn_report 
 	js_string(js_at(&j, "code"), tn_text(tn_code_name(err->code)));
 	json_offset(&j, err->offset);
 	js_string(js_at(&j, "message"), tn_text(err->msg));
+	if (err->kind != NULL)
+		js_string(js_at(&j, "kind"), tn_text(err->kind));
 	js_close(&j);
 	if (report != NULL)
 		findings_json(&j, "findings", report);

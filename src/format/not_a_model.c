@@ -14,10 +14,17 @@ struct file {
 	tn_error   *err;
 };
 
-static bool found(const struct file *f, const char *text)
+/* Names the kind of file, for programs, beside what is said to people. */
+static bool is(const struct file *f, const char *kind)
+{
+	f->err->kind = kind;
+	return true;
+}
+
+static bool found(const struct file *f, const char *kind, const char *text)
 {
 	err_set(f->err, TN_E_FORMAT, 0, "not a model file: %s", text);
-	return true;
+	return is(f, kind);
 }
 
 static bool starts(tn_view v, const char *magic, size_t len)
@@ -62,13 +69,13 @@ static bool starts_like(tn_view v, const char *prefix)
 static bool nothing(const struct file *f)
 {
 	if (f->size == 0)
-		return found(f, "the file is empty; fetch it again");
+		return found(f, "empty-file", "the file is empty; fetch it again");
 	size_t zeros = 0;
 	while (zeros < f->head.len && f->head.ptr[zeros] == 0)
 		zeros++;
 	if (zeros < 8 && zeros != f->head.len)
 		return false;
-	return found(f, "the file starts with zero bytes; probably a failed transfer, fetch it again");
+	return found(f, "zero-bytes", "the file starts with zero bytes; probably a failed transfer, fetch it again");
 }
 
 /* The value of a pointer's line "key value"; empty when there is none. */
@@ -95,15 +102,15 @@ static bool lfs_pointer(const struct file *f)
 		oid.len = DIGITS;
 	err_set(f->err, TN_E_FORMAT, 0, "not a model file: a git-lfs pointer to %s bytes with sha256 %s...; fetch them with "
 	        "'git lfs pull'", ESC(size), ESC(oid));
-	return true;
+	return is(f, "git-lfs-pointer");
 }
 
 static bool web_page(const struct file *f)
 {
 	if (starts_like(f->head, "<!doctype html") || starts_like(f->head, "<html"))
-		return found(f, "a web page; download the file itself, not the page that shows it");
+		return found(f, "web-page", "a web page; download the file itself, not the page that shows it");
 	if (starts_like(f->head, "<?xml"))
-		return found(f, "an XML document, as storage servers send for an error; look into it and fetch the file again");
+		return found(f, "xml-reply", "an XML document, as storage servers send for an error; look into it and fetch the file again");
 	return false;
 }
 
@@ -114,11 +121,11 @@ static bool json_text(const struct file *f)
 	if (starts_like(f->head, "{\"error\"")) {
 		err_set(f->err, TN_E_FORMAT, 0, "not a model file: a server's error reply, %s; fetch the file again",
 		        ESC(first_line(f->head)));
-		return true;
+		return is(f, "json-error-reply");
 	}
 	if (contains(f->head, "\"weight_map\""))
-		return found(f, "the index of a model in several files; open the files that it names");
-	return found(f, "a JSON text; the tensors are in another file");
+		return found(f, "model-index", "the index of a model in several files; open the files that it names");
+	return found(f, "json-text", "a JSON text; the tensors are in another file");
 }
 
 static bool is_text(tn_view v)
@@ -136,7 +143,7 @@ static bool plain_text(const struct file *f)
 		return false;
 	err_set(f->err, TN_E_FORMAT, 0, "not a model file: text, '%s'; %s", ESC(first_line(f->head)),
 	        f->size <= SHORT ? "probably a server's error message, fetch the file again" : "look into it");
-	return true;
+	return is(f, "text");
 }
 
 /* ---- Models and containers of another kind ---- */
@@ -146,10 +153,10 @@ static bool archive(const struct file *f)
 	if (!starts(f->head, "PK\3\4", 4) && !starts(f->head, "PK\5\6", 4))
 		return false;
 	if (contains(f->head, ".npy"))
-		return found(f, "NumPy arrays in a zip file (npz); load them with numpy and save them as safetensors");
+		return found(f, "npz", "NumPy arrays in a zip file (npz); load them with numpy and save them as safetensors");
 	if (contains(f->head, "data.pkl") || contains(f->head, "/version"))
-		return found(f, "a PyTorch checkpoint; load it with torch and save it as safetensors");
-	return found(f, "a zip file, as PyTorch, Keras and NumPy write; load it there and save it as safetensors");
+		return found(f, "pytorch-zip", "a PyTorch checkpoint; load it with torch and save it as safetensors");
+	return found(f, "zip", "a zip file, as PyTorch, Keras and NumPy write; load it there and save it as safetensors");
 }
 
 static bool pickle(const struct file *f)
@@ -157,7 +164,7 @@ static bool pickle(const struct file *f)
 	tn_view h = f->head;
 	if (h.len < 3 || h.ptr[0] != 0x80 || h.ptr[1] < 2 || h.ptr[1] > 5)
 		return false;
-	return found(f, "a Python pickle, as old PyTorch checkpoints are; load it with torch and save it as safetensors");
+	return found(f, "pickle", "a Python pickle, as old PyTorch checkpoints are; load it with torch and save it as safetensors");
 }
 
 /* A protocol buffer has no magic: field 1 is the version, field 2 the producer's name. */
@@ -166,30 +173,31 @@ static bool onnx(const struct file *f)
 	tn_view h = f->head;
 	if (h.len < 4 || h.ptr[0] != 0x08 || h.ptr[1] == 0 || h.ptr[1] > 32 || h.ptr[2] != 0x12 || h.ptr[3] > 64)
 		return false;
-	return found(f, "an ONNX model; load it with the onnx package and save its weights as safetensors");
+	return found(f, "onnx", "an ONNX model; load it with the onnx package and save its weights as safetensors");
 }
 
 struct magic {
 	const char *bytes;
 	uint8_t     len, at;
 	tn_code     code;
+	const char *kind;
 	const char *what;
 };
 #define MAGIC(text, where) .bytes = text, .len = sizeof(text) - 1, .at = where
 
 static const struct magic magics[] = {
-	{ MAGIC("tjgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
-	{ MAGIC("fmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
-	{ MAGIC("lmgg", 0), TN_E_UNSUPPORTED, "a GGML model from before GGUF" },
-	{ MAGIC("TFL3", 4), TN_E_FORMAT, "a TensorFlow Lite model; convert it with TensorFlow" },
-	{ MAGIC("\x89HDF\r\n", 0), TN_E_FORMAT, "an HDF5 file, as Keras writes; load it there and save it as safetensors" },
-	{ MAGIC("\x93NUMPY", 0), TN_E_FORMAT, "a NumPy array (npy); load it with numpy and save it as safetensors" },
-	{ MAGIC("\x1f\x8b", 0), TN_E_FORMAT, "compressed with gzip; unpack it first" },
-	{ MAGIC("\x28\xb5\x2f\xfd", 0), TN_E_FORMAT, "compressed with zstd; unpack it first" },
-	{ MAGIC("\x04\x22\x4d\x18", 0), TN_E_FORMAT, "compressed with lz4; unpack it first" },
-	{ MAGIC("\xfd" "7zXZ", 0), TN_E_FORMAT, "compressed with xz; unpack it first" },
-	{ MAGIC("BZh", 0), TN_E_FORMAT, "compressed with bzip2; unpack it first" },
-	{ MAGIC("7z\xbc\xaf", 0), TN_E_FORMAT, "a 7z archive; unpack it first" },
+	{ MAGIC("tjgg", 0), TN_E_UNSUPPORTED, "ggml", "a GGML model from before GGUF" },
+	{ MAGIC("fmgg", 0), TN_E_UNSUPPORTED, "ggml", "a GGML model from before GGUF" },
+	{ MAGIC("lmgg", 0), TN_E_UNSUPPORTED, "ggml", "a GGML model from before GGUF" },
+	{ MAGIC("TFL3", 4), TN_E_FORMAT, "tflite", "a TensorFlow Lite model; convert it with TensorFlow" },
+	{ MAGIC("\x89HDF\r\n", 0), TN_E_FORMAT, "hdf5", "an HDF5 file, as Keras writes; load it there and save it as safetensors" },
+	{ MAGIC("\x93NUMPY", 0), TN_E_FORMAT, "npy", "a NumPy array (npy); load it with numpy and save it as safetensors" },
+	{ MAGIC("\x1f\x8b", 0), TN_E_FORMAT, "gzip", "compressed with gzip; unpack it first" },
+	{ MAGIC("\x28\xb5\x2f\xfd", 0), TN_E_FORMAT, "zstd", "compressed with zstd; unpack it first" },
+	{ MAGIC("\x04\x22\x4d\x18", 0), TN_E_FORMAT, "lz4", "compressed with lz4; unpack it first" },
+	{ MAGIC("\xfd" "7zXZ", 0), TN_E_FORMAT, "xz", "compressed with xz; unpack it first" },
+	{ MAGIC("BZh", 0), TN_E_FORMAT, "bzip2", "compressed with bzip2; unpack it first" },
+	{ MAGIC("7z\xbc\xaf", 0), TN_E_FORMAT, "7z", "a 7z archive; unpack it first" },
 };
 
 static bool by_magic(const struct file *f)
@@ -199,10 +207,10 @@ static bool by_magic(const struct file *f)
 		if (f->head.len < m->at || !starts((tn_view){ f->head.ptr + m->at, f->head.len - m->at }, m->bytes, m->len))
 			continue;
 		if (m->code != TN_E_UNSUPPORTED)
-			return found(f, m->what);
+			return found(f, m->kind, m->what);
 		err_set(f->err, TN_E_UNSUPPORTED, 0,
 		        "%s: not supported by this version; convert it to safetensors with its own tools", m->what);
-		return true;
+		return is(f, m->kind);
 	}
 	return false;
 }
@@ -218,7 +226,7 @@ static bool named_safetensors(const struct file *f)
 	if (f->size < HEADER_AT || f->head.len < HEADER_AT) {
 		err_set(f->err, TN_E_FORMAT, 0, "safetensors: the file has %" PRIu64 " bytes, too few for the header length",
 		        f->size);
-		return true;
+		return is(f, "unknown");
 	}
 	uint64_t n = le64(f->head.ptr);
 	if (n > f->size - HEADER_AT)
@@ -226,7 +234,7 @@ static bool named_safetensors(const struct file *f)
 		        " bytes)", n, f->size);
 	else
 		err_set(f->err, TN_E_FORMAT, HEADER_AT, "safetensors: no JSON object follows the header length %" PRIu64, n);
-	return true;
+	return is(f, "unknown");
 }
 
 static void unknown(const struct file *f)
@@ -236,6 +244,7 @@ static void unknown(const struct file *f)
 	for (size_t i = 0; i < f->head.len && i < SHOWN; i++)
 		snprintf(hex + 3 * i, 4, " %02x", f->head.ptr[i]);
 	err_set(f->err, TN_E_FORMAT, 0, "not a model file: starts with%s; name its format if you know it", hex);
+	is(f, "unknown");
 }
 
 tn_code not_a_model(tn_view head, uint64_t file_size, const char *ext, tn_error *err)

@@ -21,9 +21,10 @@ int apr_relative_probe(tn_view head)
 	return near ? 32 : 0;
 }
 
-static bool named(struct parse_job *job, const char *what)
+static bool named(struct parse_job *job, const char *kind, const char *what)
 {
 	err_set(job->err, TN_E_UNSUPPORTED, 0, "apr: %s", what);
+	job->err->kind = kind;
 	return true;
 }
 
@@ -34,7 +35,7 @@ static bool version_1(struct parse_job *job)
 	enum { HEADER_1 = 32 };
 	tn_view v = job->file;
 	if (v.len < HEADER_1)
-		return named(job, "the start of an APR v1 file (APRN); version 2 is read here");
+		return named(job, "apr-v1", "the start of an APR v1 file (APRN); version 2 is read here");
 	unsigned method = v.ptr[20];
 	err_set(job->err, TN_E_UNSUPPORTED, 0,
 		"apr: an APR v1 file (APRN %u.%u): model type %u, %lu bytes of metadata, a payload "
@@ -43,6 +44,7 @@ static bool version_1(struct parse_job *job)
 	        v.ptr[4], v.ptr[5], le16(v.ptr + 6), (unsigned long)le32(v.ptr + 8),
 	        (unsigned long)le32(v.ptr + 12), method < 4 ? methods[method] : "compressed",
 	        (unsigned long)le32(v.ptr + 16), v.ptr[21] & 1 ? ", encrypted" : "");
+	job->err->kind = "apr-v1";
 	return true;
 }
 
@@ -51,13 +53,12 @@ bool apr_relative(struct parse_job *job)
 	if (starts(job->file, "APRN", 4))
 		return version_1(job);
 	if (starts(job->file, "APR1", 4))
-		return named(job, "an old serialisation (APR1); version 2 is read here");
+		return named(job, "apr-old", "an old serialisation (APR1); version 2 is read here");
 	if (starts(job->file, "APR2", 4))
-		return named(
-		        job,
-			"a file of the draft of version 2 (APR2), whose layout was never settled");
+		return named(job, "apr-draft",
+		             "a file of the draft of version 2 (APR2), whose layout was never settled");
 	if (starts(job->file, "ALBR-ENC", 8))
-		return named(job,
+		return named(job, "apr-encrypted",
 		             "an encrypted file (ALBR-ENC); decrypt it with 'apr decrypt' first");
 	return false;
 }
@@ -71,13 +72,13 @@ bool apr_relative_older(struct parse_job *job)
 		return false;
 	tn_view payload = { v.ptr + PAYLOAD, v.len - PAYLOAD };
 	if (v.ptr[4] == 0 && starts(payload, "APR1", 4))
-		return named(job, "an old serialisation (APR1 in a wrapper of the same magic); "
+		return named(job, "apr-old", "an old serialisation (APR1 in a wrapper of the same magic); "
 		                  "version 2 is read here");
 	if (v.ptr[4] == 1)
-		return named(job, "an old serialisation, compressed with lz4, in a wrapper of the "
+		return named(job, "apr-old", "an old serialisation, compressed with lz4, in a wrapper of the "
 		                  "same magic; version 2 is read here");
 	if (v.ptr[4] == 2 && starts(payload, "\x28\xb5\x2f\xfd", 4))
-		return named(job, "an old serialisation, compressed with zstd, in a wrapper of the "
+		return named(job, "apr-old", "an old serialisation, compressed with zstd, in a wrapper of the "
 		                  "same magic; version 2 is read here");
 	return false;
 }
