@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* LLVM's OpenMP keeps what belongs to its threads until the process ends, out of the leak checker's sight. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libomp.so"; }
-
 static tn_digest digest_of(tn_view v)
 {
 	struct b3 h;
