@@ -140,7 +140,8 @@ static tn_code check_names(const struct check *c, struct arena *a, struct strmap
 static bool all_well(const struct check *c, const struct check_limits *lim)
 {
 	uint64_t last = 0;
-	for (const struct tensor *t = c->m->tensors, *end = t + c->m->n; t < end; t++) {
+	for (uint64_t i = 0; i < c->m->n; i++) {
+		const struct tensor *t = &c->m->tensors[i];
 		if (t->nbytes > lim->max_tensor_bytes || (t->enc == ENC_RAW && t->stored != t->nbytes))
 			return false;
 		if (!span_fits(t->offset, t->stored, c->file_size))
