@@ -148,7 +148,7 @@ static tn_code cut_model(struct split *s)
 	for (uint64_t k = 0; k < s->n; k++) {
 		uint64_t end = k + 1 < s->n ? starts[k + 1] : m->n;
 		s->shards[k].model = *m;
-		s->shards[k].model.tensors = m->tensors + starts[k];
+		s->shards[k].model.tensors = m->n != 0 ? m->tensors + starts[k] : NULL;
 		s->shards[k].model.n = end - starts[k];
 		s->shards[k].save.sources = s->sources + starts[k];
 	}
