@@ -7,12 +7,11 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "codec/lz4.h"
-#include "codec/zstd.h"
+#include "io/blocks_worker.h"
 #include "io/planes.h"
 #include "io/sink.h"
 
 enum { BATCH = SINK_BUFFER / BLOCK_SIZE };
-#define STORED_RAW UINT32_C(0x80000000)
 
 bool blocks_fit(uint64_t nbytes, uint64_t stored)
 {
@@ -22,33 +21,8 @@ bool blocks_fit(uint64_t nbytes, uint64_t stored)
 
 /* ---- One block ---- */
 
-/* What a thread works with. */
-struct worker {
-	struct zstd *zstd;
-	uint8_t      planes[BLOCK_SIZE];
-};
-
-static struct worker *worker_new(enum block_codec codec)
-{
-	struct worker *w = mem_alloc(sizeof *w);
-	if (w == NULL)
-		return NULL;
-	w->zstd = codec == BLOCKS_ZSTD ? zstd_new() : NULL;
-	if (codec == BLOCKS_LZ4 || w->zstd != NULL)
-		return w;
-	mem_free(w);
-	return NULL;
-}
-
-static void worker_free(struct worker *w)
-{
-	if (w != NULL)
-		zstd_free(w->zstd);
-	mem_free(w);
-}
-
 /* The block in to, which has room for n bytes; its length as the table has it. */
-static uint32_t pack_block(struct worker *w, enum block_codec codec, unsigned width,
+static uint32_t pack_block(struct blocks_worker *w, enum block_codec codec, unsigned width,
                            const uint8_t *from, size_t n, uint8_t *to)
 {
 	const uint8_t *bytes = from;
@@ -61,10 +35,10 @@ static uint32_t pack_block(struct worker *w, enum block_codec codec, unsigned wi
 	if (got != 0)
 		return (uint32_t)got;
 	memcpy(to, from, n);
-	return (uint32_t)n | STORED_RAW;
+	return (uint32_t)n | BLOCKS_STORED_RAW;
 }
 
-static size_t stored_length(uint32_t entry) { return entry & ~STORED_RAW; }
+static size_t stored_length(uint32_t entry) { return entry & ~BLOCKS_STORED_RAW; }
 
 /* ---- A batch of blocks: what a full buffer of a sink holds ---- */
 
@@ -94,7 +68,7 @@ static size_t block_bytes(const struct batch *b, size_t i)
 
 static void pack_some(struct batch *b, size_t *next, int *failed)
 {
-	struct worker *w = worker_new(b->p->codec);
+	struct blocks_worker *w = blocks_worker_new(b->p->codec);
 	for (size_t i = 0; w != NULL; ) {
 #pragma omp atomic capture
 		i = (*next)++;
@@ -107,7 +81,7 @@ static void pack_some(struct batch *b, size_t *next, int *failed)
 #pragma omp atomic write
 		*failed = 1;
 	}
-	worker_free(w);
+	blocks_worker_free(w);
 }
 
 /* False when memory is out. */

@@ -9,10 +9,9 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "codec/lz4.h"
-#include "codec/zstd.h"
+#include "io/blocks_worker.h"
 #include "io/planes.h"
 
-#define STORED_RAW UINT32_C(0x80000000)
 enum { AT_A_TIME = 1024, PARALLEL_FROM = 8 };
 
 struct coded {
@@ -56,13 +55,13 @@ static uint64_t block_bytes(const struct coded *c, uint64_t i)
 	return min_u64(BLOCK_SIZE, c->t->nbytes - i * BLOCK_SIZE);
 }
 
-static size_t stored_length(uint32_t entry) { return entry & ~STORED_RAW; }
+static size_t stored_length(uint32_t entry) { return entry & ~BLOCKS_STORED_RAW; }
 
 /* A block that is stored raw has its own length, any other is shorter. */
 static bool length_ok(const struct coded *c, uint64_t i, uint32_t entry)
 {
 	uint64_t raw = block_bytes(c, i), n = stored_length(entry);
-	return entry & STORED_RAW ? n == raw : n != 0 && n < raw;
+	return entry & BLOCKS_STORED_RAW ? n == raw : n != 0 && n < raw;
 }
 
 /* The table up to block last. Where block first starts is in *at, those from first on are kept. */
@@ -94,38 +93,13 @@ static tn_code read_table(const struct coded *c, uint64_t first, uint64_t last, 
 
 /* ---- Blocks ---- */
 
-/* What a thread works with. */
-struct worker {
-	struct zstd *zstd;
-	uint8_t      stored[BLOCK_SIZE], planes[BLOCK_SIZE], block[BLOCK_SIZE];
-};
-
-static struct worker *worker_new(const struct coded *c)
-{
-	struct worker *w = mem_alloc(sizeof *w);
-	if (w == NULL)
-		return NULL;
-	w->zstd = c->codec == BLOCKS_ZSTD ? zstd_new() : NULL;
-	if (c->codec == BLOCKS_LZ4 || w->zstd != NULL)
-		return w;
-	mem_free(w);
-	return NULL;
-}
-
-static void worker_free(struct worker *w)
-{
-	if (w != NULL)
-		zstd_free(w->zstd);
-	mem_free(w);
-}
-
 /* Block i, stored at the given place, into to. */
-static tn_code read_block(const struct coded *c, struct worker *w, uint64_t i, uint64_t at,
+static tn_code read_block(const struct coded *c, struct blocks_worker *w, uint64_t i, uint64_t at,
                           uint32_t entry, uint8_t *to, tn_error *err)
 {
 	size_t raw = (size_t)block_bytes(c, i), n = stored_length(entry);
 	bool planes = c->width > 1;
-	if (entry & STORED_RAW)
+	if (entry & BLOCKS_STORED_RAW)
 		return reader_read(c->r, c->t->offset + at, to, n, err);
 	if (reader_read(c->r, c->t->offset + at, w->stored, n, err) != TN_OK)
 		return err->code;
@@ -151,7 +125,7 @@ struct range {
 	tn_error      err;
 };
 
-static tn_code read_part(const struct range *g, struct worker *w, uint64_t k, tn_error *err)
+static tn_code read_part(const struct range *g, struct blocks_worker *w, uint64_t k, tn_error *err)
 {
 	uint64_t i = g->first + k, start = i * BLOCK_SIZE, end = start + block_bytes(g->c, i);
 	uint64_t from = max_u64(start, g->off), to = min_u64(end, g->off + g->n);
@@ -167,7 +141,7 @@ static tn_code read_part(const struct range *g, struct worker *w, uint64_t k, tn
 
 static void read_some(struct range *g, uint64_t *next)
 {
-	struct worker *w = worker_new(g->c);
+	struct blocks_worker *w = blocks_worker_new(g->c->codec);
 	tn_error err;
 	err_clear(&err);
 	if (w == NULL)
@@ -185,7 +159,7 @@ static void read_some(struct range *g, uint64_t *next)
 		if (g->err.code == TN_OK)
 			g->err = err;
 	}
-	worker_free(w);
+	blocks_worker_free(w);
 }
 
 static tn_code read_range(struct range *g, tn_error *err)

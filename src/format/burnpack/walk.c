@@ -206,12 +206,6 @@ bool walk_enter_map(struct walk *w, unsigned depth, struct walk_items *out, cons
 	return walk_value(w, &it) && enter(w, &it, true, depth, out, what);
 }
 
-bool walk_enter_array(struct walk *w, unsigned depth, struct walk_items *out, const char *what)
-{
-	struct cbor_item it;
-	return walk_value(w, &it) && enter(w, &it, false, depth, out, what);
-}
-
 bool walk_leave(struct walk *w, const struct walk_items *items)
 {
 	struct cbor_item it;

@@ -29,10 +29,9 @@ static inline bool walk_ok(const struct walk *w) { return cur_ok(&w->c); }
 
 /* The next value, its tags stepped over. */
 bool walk_value(struct walk *w, struct cbor_item *out);
-/* A value that must be a map (or array) with depth containers open around it: how many pairs (items) follow.
- * The items of an indefinite one are counted ahead. walk_leave takes its end. */
+/* A value that must be a map with depth containers open around it: how many pairs follow.
+ * Those of an indefinite one are counted ahead. walk_leave takes its end. */
 bool walk_enter_map(struct walk *w, unsigned depth, struct walk_items *out, const char *what);
-bool walk_enter_array(struct walk *w, unsigned depth, struct walk_items *out, const char *what);
 bool walk_leave(struct walk *w, const struct walk_items *items);
 /* The key of a struct. */
 bool walk_key(struct walk *w, tn_view *out);

@@ -3,6 +3,7 @@
 #include "format/thin/write.h"
 
 #include "base/utf8.h"
+#include "io/json_tree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,18 +45,8 @@ static bool is_json_container(const struct tn_meta *node)
 
 static bool is_json(const struct tn_meta *node)
 {
-	switch ((tn_meta_type)node->type) {
-	case TN_META_NULL:
-	case TN_META_BOOL:   return true;
-	case TN_META_INT:    return node->width == 64 && node->as.i < 0;
-	case TN_META_UINT:   return node->width == 64;
-	case TN_META_FLOAT:  return node->width == 64 && isfinite(f64_of(node->as.f_bits));
-	case TN_META_STRING: return utf8_ok(node->as.s);
-	case TN_META_BYTES:  return false;
-	case TN_META_ARRAY:
-	case TN_META_MAP:    return is_json_container(node);
-	}
-	return false;
+	bool container = node->type == TN_META_ARRAY || node->type == TN_META_MAP;
+	return container ? is_json_container(node) : json_tree_keeps(node);
 }
 
 static bool field_holds(const struct field *f, const struct tn_meta *n)
