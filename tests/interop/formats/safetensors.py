@@ -2,6 +2,7 @@
 import json
 import pathlib
 
+from formats.burnpack import is_module
 from harness import Format, Listing, Witness, same_text
 
 NUMPY = "bool u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64".split()
@@ -57,7 +58,9 @@ FORMAT = Format(
 	name="safetensors",
 	extension="safetensors",
 	witnesses=[Witness("safetensors", "rust", "safetensors"),
-		Witness("safetensors", "python", "safetensors_witness", rewrites=lambda listing: False)],
+		Witness("safetensors", "python", "safetensors_witness", rewrites=lambda listing: False),
+		Witness("burn-store", "rust", "store_safetensors", rewrites=is_module, tells_metadata=False,
+			unknown="u16 c64 f8_e5m2 f8_e4m3 f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f6_e2m3 f6_e3m2 f4".split())],
 	dtypes=NUMPY + "bf16 c64 f8_e5m2 f8_e4m3 f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f6_e2m3 f6_e3m2 f4".split(),
 	carriers={"flex32": "f32", "bool_u8": "bool", "bool_u32": "u32"},
 	shows=same_text,
