@@ -342,11 +342,16 @@ def fetch_models(work):
 ERRORS = (RuntimeError, ValueError, KeyError, OSError)  # of either side; others are faults of the tests
 
 
+# What checks are about, in the columns of the table.
+PARTS = ("theirs", "ours", "rewritten", "more", "damaged")
+
+
 class Run:
 	def __init__(self, tenon, work):
 		self.program, self.work = str(pathlib.Path(tenon).resolve()), work
 		self.passed, self.failed = collections.Counter(), collections.Counter()
 		self.skipped = []  # (what, why)
+		self.part = PARTS[0]  # that the checks to come belong to
 		self.log = (work / "checks.txt").open("w")
 
 	def try_tenon(self, *args):
@@ -371,8 +376,8 @@ class Run:
 
 	def check(self, whose, what, ok, why=""):
 		"""Records one check. whose is a Witness or a name."""
+		(self.passed if ok else self.failed)[whose, self.part] += 1
 		whose = whose.title if isinstance(whose, Witness) else whose
-		(self.passed if ok else self.failed)[whose] += 1
 		print("ok  " if ok else "FAIL", f"{whose}: {what}" + ("" if ok else f": {why}"), file=self.log)
 		if not ok:
 			print(f"FAIL {whose}: {what}: {why[:1000]}", flush=True)

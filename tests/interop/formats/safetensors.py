@@ -5,6 +5,7 @@ import pathlib
 from formats.burnpack import is_module
 from harness import Format, Listing, Witness, same_text
 
+CAST_TO = "f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz".split()
 NUMPY = "bool u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64".split()
 
 
@@ -48,10 +49,25 @@ def aligned(run, witness):
 			Listing.of(plain_answer).difference(Listing.of(answer)) == "", f"the first tensor is at {first}")
 
 
+def casts(run, witness):
+	"""ml_dtypes has the numbers of all codes that we have, and makes the same codes of numbers."""
+	folder = run.work / "npy"
+	patterns, numbers = folder / "patterns.safetensors", folder / "numbers.safetensors"
+	for source, dtypes in ((patterns, ["f32"]), (numbers, CAST_TO)):
+		witness.call(source.stem, source)
+		for dtype in dtypes:
+			made = folder / f"{source.stem}.{dtype}.safetensors"
+			run.tenon("convert", "--quiet", "--no-sync", "--dtype", dtype, source, made)
+			kinds = {tensor.dtype for tensor in run.listing(made).tensors.values()}
+			differ = json.loads(witness.call("cast", made, source))
+			run.check(witness, f"{source.stem} cast to {dtype}: what ml_dtypes makes of them", kinds == {dtype} and not differ, f"{kinds}, not of {differ}")
+
+
 def more(run, witness, files):
 	aligned(run, witness)
 	if witness.language == "python":
 		numpy_values(run, witness, files)
+		casts(run, witness)
 
 
 FORMAT = Format(

@@ -14,7 +14,7 @@ const DTYPES: [(&str, &str, usize); 28] = [
     ("I16", "i16", 2), ("I8", "i8", 1), ("U64", "u64", 8), ("U32", "u32", 4), ("U16", "u16", 2), ("U8", "u8", 1),
     ("BOOL", "bool", 1), ("F8_E4M3", "f8_e4m3", 1), ("F8_E5M2", "f8_e5m2", 1), ("bf16", "bf16", 2), ("fp16", "f16", 2),
     ("half", "f16", 2), ("float", "f32", 4), ("double", "f64", 8), ("bfloat16", "bf16", 2), ("uint8", "u8", 1),
-    ("int64", "i64", 8), ("torch.float16", "f16", 2), ("torch.int32", "i32", 4), ("boolean", "bool", 1),
+    ("int64", "i64", 8), ("torch.float16", "f16", 2), ("torch.int64", "i64", 8), ("boolean", "bool", 1),
     ("float8_e4m3fn", "f8_e4m3", 1), ("float16", "f16", 2),
 ];
 
