@@ -24,11 +24,11 @@ def same_file(a, b):
 
 
 def numpy_values(run, witness, files):
-	"""numpy reads the same values from our file and from our .npy, of at most some hundred tensors a file."""
+	"""numpy reads the same values from our file and from our .npy, of at most some 60 tensors a file."""
 	folder = run.work / "npy"
 	for file in files:
 		names = [name for name, tensor in run.listing(file).tensors.items() if tensor.dtype in NUMPY]
-		pairs = [(name, str(folder / f"{i}.npy")) for i, name in enumerate(names[::len(names) // 100 + 1])]
+		pairs = [(name, str(folder / f"{i}.npy")) for i, name in enumerate(names[::len(names) // 30 + 1])]
 		for name, npy in pairs:
 			run.tenon("get", "--as", "npy", "-o", npy, "--", file, name)
 		(folder / "list.json").write_text(json.dumps(pairs))
