@@ -129,7 +129,7 @@ static bool take_tensors(struct stamping *st)
 	if (t == NULL || st->sources == NULL)
 		return false;
 	copy_bytes(t, m->tensors, (size_t)m->n * sizeof *t);
-	if (!model_sort_by_name(&st->mem, t, m->n))
+	if (!model_sort_by_name(t, m->n))
 		return false;
 	for (uint64_t i = 0; i < m->n; i++)
 		st->sources[i] = source_of(st->f, &t[i]);

@@ -47,14 +47,21 @@ size_t utf8_decode(const uint8_t *p, size_t n, uint32_t *out)
 	return len;
 }
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
 /* Names are ASCII almost always: eight bytes at a step. */
 static size_t skip_ascii(const uint8_t *p, size_t i, size_t n)
 {
 	uint64_t word;
 	for (; n - i >= sizeof word; i += sizeof word) {
 		memcpy(&word, p + i, sizeof word);
-		if ((word & 0x8080808080808080u) != 0)
+		if ((word & HIGH_BITS) != 0)
 			break;
+	}
+	if (i < n && n >= sizeof word) { /* the last eight, some of them for the second time */
+		memcpy(&word, p + n - sizeof word, sizeof word);
+		if ((word & HIGH_BITS) == 0)
+			return n;
 	}
 	while (i < n && p[i] < 0x80)
 		i++;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The offset of the first fault. */
 static void faults_are_found_where_they_stand(void **state)
@@ -38,6 +40,23 @@ static void faults_are_found_where_they_stand(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		assert_int_equal(utf8_span(cases[i].text), cases[i].span);
 		assert_int_equal(utf8_ok(cases[i].text), cases[i].span == cases[i].text.len);
+	}
+}
+
+/* Words of eight bytes are looked at in one go, the last one over again: a stray byte is found wherever it stands. */
+static void a_stray_byte_is_found_at_any_place(void **state)
+{
+	(void)state;
+	for (size_t n = 1; n < 36; n++) {
+		for (size_t bad = 0; bad <= n; bad++) {
+			uint8_t *text = malloc(n); /* of this size, so that sanitizers see its edges */
+			assert_non_null(text);
+			memset(text, 'a', n);
+			if (bad < n)
+				text[bad] = 0xff;
+			assert_int_equal(utf8_span((tn_view){ text, n }), bad);
+			free(text);
+		}
 	}
 }
 
@@ -91,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(faults_are_found_where_they_stand),
+		cmocka_unit_test(a_stray_byte_is_found_at_any_place),
 		cmocka_unit_test(every_scalar_value_survives),
 		cmocka_unit_test(encodings_have_the_least_length),
 		cmocka_unit_test(columns),

@@ -661,7 +661,7 @@ static bool set_model(struct opening *o)
 			o->tensors[i].offset = table_end;
 	m->tensors = o->tensors;
 	m->n = o->n;
-	return model_sort_by_data(o->job->mem, m->tensors, m->n) || no_memory(o);
+	return model_sort_by_data(m->tensors, m->n) || no_memory(o);
 }
 
 static bool set_native(struct opening *o)
