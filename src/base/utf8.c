@@ -58,7 +58,7 @@ static size_t skip_ascii(const uint8_t *p, size_t i, size_t n)
 		if ((word & HIGH_BITS) != 0)
 			break;
 	}
-	if (i < n && n >= sizeof word) { /* the last eight, some of them for the second time */
+	if (i < n && n - i < sizeof word && n >= sizeof word) { /* the last eight, some of them for the second time */
 		memcpy(&word, p + n - sizeof word, sizeof word);
 		if ((word & HIGH_BITS) == 0)
 			return n;
