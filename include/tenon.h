@@ -334,9 +334,8 @@ TN_API TN_CHECK tn_code tn_read(const tn_file *file, size_t i, uint64_t offset, 
                                 tn_error *err);
 
 /* Elements first .. first + count of tensor i, in row-major order, as f32 in the order of this host. Every type is
- * decoded but opaque, c64, the iq types that need a grid, and qfloat with a table: UNSUPPORTED. Integers and f64
- * are rounded to the nearest f32 (f64 beyond its range becomes infinite); bools give 0 and 1; blocks and their scales
- * follow docs/values.md. USAGE when the range exceeds the tensor. out is unspecified on failure. */
+ * decoded but opaque, c64, and qfloat with a table: UNSUPPORTED. Integers and f64 are rounded to the nearest f32 (f64
+ * beyond its range becomes infinite); bools give 0 and 1; blocks and their scales follow docs/values.md. USAGE when the range exceeds the tensor. out is unspecified on failure. */
 TN_API TN_CHECK tn_code tn_read_f32(const tn_file *file, size_t i, uint64_t first, float *out, size_t count,
                                     tn_error *err);
 
