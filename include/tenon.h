@@ -252,7 +252,8 @@ TN_API bool      tn_format_find(const char *name_or_extension, tn_format *out);
 /* What an input may make the library do. 0 anywhere means the default in brackets; formats keep
  * their own limits as defaults so that what their readers refuse is refused here. */
 typedef struct tn_limits {
-	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB] */
+	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB; of an apr file that is compressed as a
+	                              whole besides 64 times its size, or 64 MiB] */
 	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
 	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000; apr 16 MiB of metadata] */
 	uint64_t max_tensor_bytes; /* [burnpack 10 GiB; else none] */
