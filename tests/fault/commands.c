@@ -25,6 +25,8 @@
 
 enum { MANY = 100000 };
 
+static unsigned long played; /* faults so far */
+
 static const char *format; /* that the work at hand is done in */
 
 static const tn_write_options quiet = { .work.threads = 1 };
@@ -361,10 +363,12 @@ static void play(const struct work *w, const char *name, test_fn test)
 
 static void each_work(test_fn test)
 {
+	played = 0;
 	for (size_t i = 0; i < sizeof works / sizeof *works; i++)
 		for (size_t k = 0; k < tn_format_count(); k++)
 			if (is_for(&works[i], tn_format_at(k).name))
 				play(&works[i], tn_format_at(k).name, test);
+	print_message("%lu faults\n", played);
 }
 
 /* ---- What may be left ---- */
@@ -413,6 +417,7 @@ static void fail_allocations(const struct scene *s)
 		long before = fault_mem.alive;
 		fault_mem.fail_at = n;
 		tn_code code = s->work->act(&err);
+		played++;
 		bool failed = fault_mem.fail_at == 0;
 		fault_mem.fail_at = 0;
 		if (fault_mem.alive != before)
@@ -456,6 +461,7 @@ static void fail_call(const struct scene *s, size_t i)
 		fault_arm(calls[i].call, n, calls[i].sys);
 		tn_code code = s->work->act(&err);
 		fault_disarm();
+		played++;
 		bool sound = code == TN_OK ? is_done(s) || calls[i].call == FAULT_UNLINK
 		                           : is_sound(s, false, &temps) && (temps == 0 || (s->work->flags & RESUMES) || calls[i].call == FAULT_UNLINK);
 		bool said = code == TN_OK || ((code == TN_E_IO || code == TN_E_UNSUPPORTED) && err.msg[0] != '\0');
@@ -504,6 +510,35 @@ static void interrupted_and_short(void **state)
 	each_work(disturb);
 }
 
+/* A disk that takes half of a change in place and then no more; and not even what was there before. */
+static void break_patch(const struct scene *s)
+{
+	tn_error err = { .msg = "" };
+	if (s->work->act != do_patch)
+		return;
+	fault_arm(FAULT_PWRITE, 2, ENOSPC);
+	fault.shorten = true;
+	assert_int_equal(s->work->act(&err), TN_E_IO);
+	fault_disarm();
+	assert_true(fault.seen > 2 && err.sys == ENOSPC);
+	struct snapshot now = snapshot_take();
+	assert_true(snapshot_equal(&now, &s->before));
+	snapshot_free(&now);
+
+	fault_arm(FAULT_PWRITE, 2, ENOSPC);
+	fault.shorten = fault.forever = true;
+	assert_int_equal(s->work->act(&err), TN_E_IO);
+	fault_disarm();
+	assert_non_null(strstr(err.msg, "half of a change could not be taken back"));
+	snapshot_restore(&s->before);
+}
+
+static void half_a_patch_is_taken_back(void **state)
+{
+	(void)state;
+	each_work(break_patch);
+}
+
 /* ---- Being killed ---- */
 
 static bool killed_at(const struct scene *s, int n)
@@ -539,6 +574,7 @@ static void kill_each(const struct scene *s)
 		return;
 	for (n = 1; n < MANY && killed_at(s, n); n++) {
 		size_t temps;
+		played++;
 		if (!is_sound(s, true, &temps))
 			fail_msg("%s: %s: killed at call %d: neither the old files nor the new ones", format, s->work->name, n);
 		if (!(s->work->flags & SEVERAL))
@@ -562,6 +598,7 @@ int main(void)
 		cmocka_unit_test(every_allocation),
 		cmocka_unit_test(every_call),
 		cmocka_unit_test(interrupted_and_short),
+		cmocka_unit_test(half_a_patch_is_taken_back),
 		cmocka_unit_test(killed_at_every_call),
 	};
 	return cmocka_run_group_tests_name("commands", tests, NULL, NULL);

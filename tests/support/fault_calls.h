@@ -31,6 +31,7 @@ static struct {
 	enum fault_call call;      /* which calls count */
 	int             at;        /* the one that fails, from 1; 0: none */
 	int             sys;       /* its errno; 0: the process dies instead, as by kill -9 */
+	bool            forever;   /* and all calls of the kind after it */
 	bool            shorten;   /* writes and copies of the kind do half of what they are asked */
 	bool            interrupt; /* every other call of the kind ends with EINTR */
 	int             seen;
@@ -56,7 +57,7 @@ static inline bool fault_strikes(enum fault_call call)
 		errno = EINTR;
 		return true;
 	}
-	if (fault.seen != fault.at)
+	if (fault.seen != fault.at && !(fault.forever && fault.at != 0 && fault.seen > fault.at))
 		return false;
 	if (fault.sys == 0)
 		kill(getpid(), SIGKILL);
