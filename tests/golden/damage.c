@@ -10,6 +10,7 @@
 #include "support/exercise.h"
 #include "support/files.h"
 #include "support/hextext.h"
+#include "support/sanitized.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ enum {
 	WHOLE    = 2000, /* a file up to this long is changed at every byte */
 	SAMPLES  = 500,  /* positions tried in a longer one */
 	PER_FILE = 23,   /* one variant in so many also goes through a file */
-	APART    = 5     /* shifts and later changes are tried at one position in so many */
+	APART    = SANITIZED ? 13 : 5 /* shifts and later changes are tried at one position in so many */
 };
 
 static char *folder;       /* for variants on disk */

@@ -7,6 +7,7 @@
  * command is listed, and the file is kept. */
 #include "limits/zoo.h"
 #include "support/files.h"
+#include "support/sanitized.h"
 #include "support/set_kit.h"
 
 #include <fcntl.h>
@@ -16,17 +17,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#  define SANITIZED 1
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#    define SANITIZED 1
-#  endif
-#endif
-#ifndef SANITIZED
-#  define SANITIZED 0
-#endif
 
 enum { HANG = 20 /* seconds */, MEMORY = 256 << 10 /* KiB */, SANITIZER_DIED = 99, STATUS_MAX = 4, ARGS = 4 };
 
