@@ -619,7 +619,8 @@ TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const
                                      tn_error *err);
 /* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
  * the room of the old so that no tensor moves, only the bytes that changed are written, in one piece: the work of a moment
- * whatever the size of the file, but what a crash of the system in that moment leaves is neither the old file nor the new.
+ * whatever the size of the file, but what a crash of the system or a kill in that moment leaves may be neither the old file
+ * nor the new. A write that fails half-way is taken back.
  * Otherwise the file is written anew as tn_writer_save does, and options.slack leaves room for the next time.
  * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
  * UNSUPPORTED when the file is a set of several, or memory. */
