@@ -614,7 +614,8 @@ TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_e
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
 /* A writer that begins with all that an open file holds, to be changed and saved in the same format. The file must stay
- * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. */
+ * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. Tensors of an APR file
+ * that are compressed are compressed again, with the codec that they have. */
 TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const tn_write_options *options,
                                      tn_error *err);
 /* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
@@ -811,7 +812,7 @@ typedef struct tn_apr_stamp {
 TN_API TN_CHECK tn_code tn_spdx_check(const char *text, tn_error *err);
 /* Writes an APR file again with a stamp in its metadata; all else is kept, tensors stand in the order of
  * their names. The data of a file that has them so and has a footer is moved as it is, not read: the new
- * footer follows from the old one, and is as right or wrong as that was. The same stamp twice gives the
+ * footer follows from the old one, and is as right or wrong as that was. Compressed tensors stay so. The same stamp twice gives the
  * same bytes. USAGE when no field is set, the file is no APR file, or a licence is no SPDX expression. */
 TN_API TN_CHECK tn_code tn_apr_stamp_file(const tn_file *file, const char *path, const tn_apr_stamp *stamp,
                                           const tn_write_options *options, tn_converted *out, tn_error *err);
