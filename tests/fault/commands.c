@@ -17,6 +17,7 @@
 #include "support/checkpoint_kit.h"
 #include "support/fault_mem.h"
 #include "support/files.h"
+#include "support/sanitized.h"
 #include "support/snapshot.h"
 
 #include <sys/wait.h>
@@ -412,7 +413,7 @@ static void fail_allocations(const struct scene *s)
 {
 	size_t temps;
 	long n;
-	for (n = 1; n < MANY; n += 1 + n / 100) { /* where each object of an arena is one there are thousands */
+	for (n = 1; n < MANY; n += 1 + n / (SANITIZED ? 12 : 100)) { /* where each object of an arena is one there are thousands */
 		tn_error err = { .msg = "" };
 		long before = fault_mem.alive;
 		fault_mem.fail_at = n;
