@@ -1,11 +1,12 @@
 # The libraries that Tenon stands on, gathered in the target tenon_deps. They come from the system, or from build/deps,
-# where scripts/setup unpacks what the system does not package.
+# where scripts/setup unpacks what the system does not package. A cross build (TENON_CROSS is set by its toolchain file)
+# takes all of them from build/deps/ARCHITECTURE.
 #
 # Set for cmake/install.cmake:
 #   tenon_static_links     what a program that links the installed libtenon.a must link too
 #   tenon_bundled_yyjson   the yyjson library to install along, where it came from build/deps
 
-set(tenon_deps_root ${PROJECT_SOURCE_DIR}/build/deps/usr)
+cmake_path(SET tenon_deps_root NORMALIZE ${PROJECT_SOURCE_DIR}/build/deps/${TENON_CROSS}/usr)
 find_package(PkgConfig)
 
 add_library(tenon_deps INTERFACE)
