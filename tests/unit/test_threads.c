@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { THREADS = 4, ROWS = 96, ROW = 8192, SMALL = 12 };
+enum { THREADS = 4, ROWS = 40, ROW = 8192, SMALL = 12 };
 
 /* The models are in safetensors and in all other formats; as an APR file also compressed. */
 static const struct form {
