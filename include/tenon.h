@@ -131,8 +131,8 @@ TN_API void       tn_report_free(tn_report *report);
 
 /* ---- Tensors ----------------------------------------------------------------------------- */
 
-/* Every element type of the formats known here. Multi-byte elements are little-endian in tn_read
- * and tn_bytes. Types that store blocks of elements follow the layouts of ggml and APR. */
+/* Every element type of the formats known here. Multi-byte elements are little-endian in files, in tn_bytes and in what
+ * a writer is given; tn_read hands them out in the order of the host. Types that store blocks of elements follow the layouts of ggml and APR. */
 typedef enum tn_dtype {
 	TN_OPAQUE = 0, /* a type unknown here; tn_tensor.dtype_text has the file's own word for it */
 	TN_BOOL, TN_BOOL_U8, TN_BOOL_U32, /* 0 or 1 in 1, 1, 4 bytes; the latter two are burnpack's */
@@ -538,7 +538,7 @@ typedef struct tn_write_options {
 	tn_work  work;
 } tn_write_options;
 
-/* Where a tensor's bytes come from. */
+/* Where a tensor's bytes come from. On every host they are what tn_bytes would lend: little-endian. */
 typedef struct tn_emit tn_emit;
 /* Hands over the next n bytes of a deferred tensor. After the first failure it does nothing. */
 TN_API void tn_emit_bytes(tn_emit *emit, const void *bytes, size_t n);

@@ -38,9 +38,9 @@ static void read_tensor(const tn_file *file, size_t i)
 	        "a tensor is found by its name");
 	if (t.extras != NULL)
 		walk(t.extras);
-	uint8_t byte;
+	uint8_t some[8]; /* whole elements of any type */
 	if (t.stored == 0 && t.nbytes != 0) { /* named by the file, but without bytes */
-		require(tn_read(file, i, 0, &byte, 1, NULL) == TN_E_CORRUPT, "bytes from nowhere");
+		require(tn_read(file, i, 0, some, t.nbytes < sizeof some ? (size_t)t.nbytes : sizeof some, NULL) == TN_E_CORRUPT, "bytes from nowhere");
 		return;
 	}
 	/* what is stored encoded may be damaged where its extent is not */

@@ -27,9 +27,9 @@ static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t
 {
 	tn_error err;
 	tn_view in_place;
-	uint8_t byte;
+	uint8_t some[8]; /* whole elements of any type */
 	if (t->stored == 0 && t->nbytes != 0) /* named by the file, but without bytes */
-		return tn_read(file, i, 0, &byte, 1, &err) == TN_E_CORRUPT ? NULL : "a tensor has bytes from nowhere";
+		return tn_read(file, i, 0, some, (size_t)min_u64(t->nbytes, sizeof some), &err) == TN_E_CORRUPT ? NULL : "a tensor has bytes from nowhere";
 	uint8_t *copy = malloc(t->nbytes != 0 ? (size_t)t->nbytes : 1);
 	if (copy == NULL)
 		return "no memory for a tensor";
