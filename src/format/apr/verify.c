@@ -19,10 +19,11 @@ static const struct region *footer_of(const struct model *m)
 static tn_code verify_footer(struct verify_job *job)
 {
 	const struct region *footer = footer_of(job->model);
-	uint8_t *piece = arena_raw(job->mem, PIECE, 1), field[APR_FOOTER];
+	uint8_t field[APR_FOOTER];
 	uint32_t crc = 0;
 	if (footer == NULL)
 		return TN_OK;
+	uint8_t *piece = arena_raw(job->mem, min_u64(PIECE, footer->offset), 1);
 	if (piece == NULL)
 		return arena_err(job->mem, job->err, "apr: buffer");
 	for (uint64_t at = 0, n; at < footer->offset; at += n) {
@@ -73,6 +74,15 @@ static tn_code verify_padding(struct verify_job *job)
 	return TN_OK;
 }
 
+static uint64_t longest_in_blocks(const struct model *m)
+{
+	uint64_t most = 0;
+	for (uint64_t i = 0; i < m->n; i++)
+		if (m->tensors[i].enc == ENC_BLOCKS)
+			most = max_u64(most, m->tensors[i].nbytes);
+	return most;
+}
+
 /* Every block of every compressed tensor; what does not decode is told and passed over. */
 static tn_code verify_blocks(struct verify_job *job)
 {
@@ -84,7 +94,7 @@ static tn_code verify_blocks(struct verify_job *job)
 		tn_error why = { .code = TN_OK, .offset = TN_NO_OFFSET };
 		if (t->enc != ENC_BLOCKS)
 			continue;
-		if (piece == NULL && (piece = arena_raw(job->mem, BLOCKS, 1)) == NULL)
+		if (piece == NULL && (piece = arena_raw(job->mem, min_u64(BLOCKS, longest_in_blocks(m)), 1)) == NULL)
 			return arena_err(job->mem, job->err, "apr: buffer");
 		blocks_check(job->file, t, &why);
 		for (uint64_t at = 0, n; at < t->nbytes && why.code == TN_OK; at += n) {
