@@ -82,7 +82,7 @@ static tn_code verify_footer(struct verify_job *job)
 {
 	const struct region *footer = footer_of(job->model);
 	uint64_t end = claimed_end(job->model);
-	uint8_t *piece = arena_raw(job->mem, PIECE, 1);
+	uint8_t *piece = arena_raw(job->mem, min_u64(PIECE, job->file->size), 1);
 	if (piece == NULL)
 		return arena_err(job->mem, job->err, "apr: buffer");
 	if (footer != NULL)
