@@ -15,11 +15,10 @@
 /* No block of lz4 holds more than this many times its length. */
 enum { MOST_LZ4 = 255 };
 
-static bool too_large(struct apr_reading *r, uint64_t n)
+static bool too_large(struct apr_reading *r)
 {
-	return apr_fail(r, TN_E_LIMIT, APR_HEADER,
-	                "decompressed the file takes %llu bytes, the memory limit is %llu",
-	                (unsigned long long)n, (unsigned long long)r->job->mem->budget);
+	return apr_fail(r, TN_E_LIMIT, APR_HEADER, "decompressed the file exceeds the memory limit of %llu bytes",
+	                (unsigned long long)r->job->mem->budget);
 }
 
 static bool lz4_image(struct apr_reading *r, tn_view packed)
@@ -30,8 +29,7 @@ static bool lz4_image(struct apr_reading *r, tn_view packed)
 		return false;
 	uint8_t *image = arena_raw(job->mem, (uint64_t)APR_HEADER + n, 1);
 	if (image == NULL)
-		return job->mem->over ? too_large(r, (uint64_t)APR_HEADER + n)
-		                      : apr_no_memory(r, "apr: decompressed file");
+		return job->mem->over ? too_large(r) : apr_no_memory(r, "apr: decompressed file");
 	memcpy(image, job->file.ptr, APR_HEADER);
 	job->image = (tn_view){ image, (size_t)APR_HEADER + n };
 	return lz4_unpack(packed.ptr + 4, packed.len - 4, image + APR_HEADER, n);
@@ -51,7 +49,7 @@ static bool zstd_image(struct apr_reading *r, tn_view packed)
 	bool over = b.over, failed = b.failed;
 	buf_fini(&b);
 	if (over)
-		return too_large(r, job->mem->budget / 2);
+		return too_large(r);
 	return failed ? apr_no_memory(r, "apr: decompressed file") : false;
 }
 

@@ -129,7 +129,7 @@ def big_endian(run, witness):
 
 def shards(run, witness):
 	"""Its shards are the file for us, and ours are what it writes."""
-	whole, split, ours = run.work / "theirs/python/gguf/quantised.gguf", run.work / "again/shards", run.work / "ours/shards"
+	whole, split, ours = run.work / "theirs/gguf_witness/gguf/quantised.gguf", run.work / "again/shards", run.work / "ours/shards"
 	split.mkdir()
 	witness.call("split", whole, split, 5)
 	first = min(split.iterdir())
@@ -174,7 +174,7 @@ FORMAT = Gguf(
 	witnesses=[Witness("gguf", "python", "gguf_witness", rewrites=gguf_writes, unknown=["q8_1", "q2_0"]),
 		Witness("xllamacpp", "c", "ggml_witness", rewrites=ggml_writes, sees=ggml_sees),
 		Witness("@huggingface/gguf", "node", "gguf", writes=False, rewrites=lambda listing: False,
-			sees=lambda tensor: tensor._replace(nbytes=None, digest=None), reads_text=lambda text: text.removeprefix("\ufeff"))],
+			hides=("version", "tensor_count", "kv_count"), sees=lambda tensor: tensor._replace(nbytes=None, digest=None), reads_text=lambda text: text.removeprefix("\ufeff"))],
 	dtypes=PLAIN + BLOCKS,
 	carriers={"flex32": "f32", "bool": "i8", "bool_u8": "i8", "bool_u32": "i32"},
 	bytes_dtype="i8",
