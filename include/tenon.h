@@ -131,8 +131,8 @@ TN_API void       tn_report_free(tn_report *report);
 
 /* ---- Tensors ----------------------------------------------------------------------------- */
 
-/* Every element type of the formats known here. Multi-byte elements are little-endian in tn_read
- * and tn_bytes. Types that store blocks of elements follow the layouts of ggml and APR. */
+/* Every element type of the formats known here. Multi-byte elements are little-endian in files, in tn_bytes and in what
+ * a writer is given; tn_read hands them out in the order of the host. Types that store blocks of elements follow the layouts of ggml and APR. */
 typedef enum tn_dtype {
 	TN_OPAQUE = 0, /* a type unknown here; tn_tensor.dtype_text has the file's own word for it */
 	TN_BOOL, TN_BOOL_U8, TN_BOOL_U32, /* 0 or 1 in 1, 1, 4 bytes; the latter two are burnpack's */
@@ -252,7 +252,8 @@ TN_API bool      tn_format_find(const char *name_or_extension, tn_format *out);
 /* What an input may make the library do. 0 anywhere means the default in brackets; formats keep
  * their own limits as defaults so that what their readers refuse is refused here. */
 typedef struct tn_limits {
-	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB] */
+	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB; of an apr file that is compressed as a
+	                              whole besides 64 times its size, or 64 MiB] */
 	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
 	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000; apr 16 MiB of metadata] */
 	uint64_t max_tensor_bytes; /* [burnpack 10 GiB; else none] */
@@ -537,7 +538,7 @@ typedef struct tn_write_options {
 	tn_work  work;
 } tn_write_options;
 
-/* Where a tensor's bytes come from. */
+/* Where a tensor's bytes come from. On every host they are what tn_bytes would lend: little-endian. */
 typedef struct tn_emit tn_emit;
 /* Hands over the next n bytes of a deferred tensor. After the first failure it does nothing. */
 TN_API void tn_emit_bytes(tn_emit *emit, const void *bytes, size_t n);
@@ -618,7 +619,8 @@ TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const
                                      tn_error *err);
 /* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
  * the room of the old so that no tensor moves, only the bytes that changed are written, in one piece: the work of a moment
- * whatever the size of the file, but what a crash of the system in that moment leaves is neither the old file nor the new.
+ * whatever the size of the file, but what a crash of the system or a kill in that moment leaves may be neither the old file
+ * nor the new. A write that fails half-way is taken back.
  * Otherwise the file is written anew as tn_writer_save does, and options.slack leaves room for the next time.
  * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
  * UNSUPPORTED when the file is a set of several, or memory. */

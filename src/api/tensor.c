@@ -79,7 +79,7 @@ tn_code tn_bytes(const tn_file *f, size_t i, tn_view *out, tn_error *err)
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is stored encoded: read it instead", ESC(t->name));
 	if (t->nbytes != 0 && r->map.ptr == NULL)
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "the file is not mapped: read tensor '%s' instead", ESC(t->name));
-	if (needs_swap(t))
+	if (t->nbytes != 0 && needs_swap(t))
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is little-endian: read it instead", ESC(t->name));
 	*out = t->nbytes != 0 ? (tn_view){ r->map.ptr + t->offset, (size_t)t->nbytes } : (tn_view){ NULL, 0 };
 	return TN_OK;

@@ -107,7 +107,7 @@ static tn_code patch(struct save *s, const struct part *file, uint64_t len)
 		end--;
 	if (first == end)
 		return TN_OK;
-	return sys_patch(file->actual, &file->file, first, new + first, end - first,
+	return sys_patch(file->actual, &file->file, first, new + first, old + first, end - first,
 	                 !s->options->no_sync, s->err);
 }
 

@@ -14,24 +14,33 @@ enum { BLOCK_MIN = 16 << 10, BLOCK_MAX = 1 << 20 };
 
 struct arena_block {
 	struct arena_block *next;
-	void *object;
+	size_t n;
+	void *objects[62];
 };
 
 static void block_free(struct arena_block *b)
 {
-	mem_free(b->object);
+	while (b->n != 0)
+		mem_free(b->objects[--b->n]);
 	mem_free(b);
 }
 
 /* The object has an allocation to itself: nothing of ours stands at its edges. */
 static void *cut(struct arena *a, size_t size)
 {
-	struct arena_block *b = mem_alloc(sizeof *b);
-	if (b == NULL)
-		return NULL;
-	*b = (struct arena_block){ a->head, mem_alloc(size) };
-	a->head = b;
-	return b->object;
+	struct arena_block *b = a->head;
+	if (b == NULL || b->n == sizeof b->objects / sizeof b->objects[0]) {
+		b = mem_alloc(sizeof *b);
+		if (b == NULL)
+			return NULL;
+		b->next = a->head;
+		b->n = 0;
+		a->head = b;
+	}
+	void *object = mem_alloc(size);
+	if (object != NULL)
+		b->objects[b->n++] = object;
+	return object;
 }
 
 #else

@@ -141,7 +141,7 @@ static tn_code read_part(const struct range *g, struct blocks_worker *w, uint64_
 
 static void read_some(struct range *g, uint64_t *next)
 {
-	struct blocks_worker *w = blocks_worker_new(g->c->codec);
+	struct blocks_worker *w = blocks_worker_new(g->c->codec, g->c->t->nbytes);
 	tn_error err;
 	err_clear(&err);
 	if (w == NULL)

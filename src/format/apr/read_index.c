@@ -140,14 +140,17 @@ static bool check_order(struct apr_reading *r, const struct tensor *t, uint64_t 
 	                ESC(t->name), ESC(t[-1].name));
 }
 
-/* Where the file ends by this tensor's account. An overflow is told by the common laws. */
+/* Where the file ends by this tensor's account; one without bytes has none. An overflow is told by the
+ * common laws. */
 static void note_end(struct apr_reading *r, const struct tensor *t)
 {
 	uint64_t padded, end;
+	if (t->stored == 0)
+		return;
 	if (!align_up(t->stored, APR_ALIGN, &padded) || !add_u64(t->offset, padded, &padded))
 		padded = UINT64_MAX;
 	r->padded_end = max_u64(r->padded_end, padded);
-	if (t->stored != 0 && add_u64(t->offset, t->stored, &end))
+	if (add_u64(t->offset, t->stored, &end))
 		r->data_end = max_u64(r->data_end, end);
 }
 

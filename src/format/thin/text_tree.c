@@ -56,7 +56,7 @@ static struct tn_meta *node(struct text *t, tn_meta_type type)
 /* Walks of a tree recurse: it may be less deep than a text that is passed over. */
 static bool deep_enough(struct text *t)
 {
-	return t->depth < META_DEPTH || text_fail(t, TN_E_LIMIT, "a value nests deeper than %d", META_DEPTH);
+	return t->depth < META_DEPTH || text_fail(t, TN_E_LIMIT, "a value stands in more than %d containers", META_DEPTH);
 }
 
 static struct tn_meta *map_tree(struct text *t)

@@ -216,9 +216,9 @@ static uint64_t list_ranges(struct checking *c, struct range *list)
 			continue;
 		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (!inside(c, &r))
-			WRONG(c, r.offset, p->id, "the page that it is a slice of cannot be read");
+			WRONG(c, place_of(c, i), p->id, "the page that it is a slice of cannot be read");
 		else if (r.flags != 0)
-			WRONG(c, r.offset, p->id, "the page that it is a slice of is compressed");
+			WRONG(c, place_of(c, i), p->id, "the page that it is a slice of is compressed");
 		else if (!span_fits(p->fused_offset, p->size, r.stored))
 			WRONG(c, r.offset, p->id, "it does not lie inside the page that it is a slice of");
 		else
