@@ -46,10 +46,8 @@ static const struct {
 	const char *args[ARGS];
 	bool        always;
 } commands[] = {
-	{ { "ls" }, false },
-	{ { "ls", "--tree" }, false },
 	{ { "ls", "--json" }, true },
-	{ { "ls", "--io", "pread" }, false },
+	{ { "ls", "--tree", "--io=pread" }, false },
 	{ { "info", "-v" }, true },
 	{ { "verify" }, false },
 	{ { "verify", "--deep" }, true },
