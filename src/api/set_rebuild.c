@@ -284,6 +284,8 @@ static tn_code run(struct rebuild *b, const char *path)
 	b->s.format = b->old.format;
 	if (set_open(b->f, &b->s, NULL, b->err) != TN_OK || choose_format(b) != TN_OK || list_owners(b) != TN_OK)
 		return b->err->code;
+	if (b->n == 0)
+		return err_set(b->err, TN_E_USAGE, TN_NO_OFFSET, "the files of this folder hold no tensors, so an index would name none of them");
 	tell_changes(b);
 	if (print(b, &text) != TN_OK || choose_path(b) != TN_OK)
 		return b->err->code;

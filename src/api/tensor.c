@@ -3,9 +3,25 @@
 #include "api/file.h"
 #include "base/bytes.h"
 #include "base/num.h"
+#include "io/blocks.h"
 #include "io/values.h"
 
 #include <string.h>
+
+tn_code file_compression(const struct tn_file *f, tn_compress *out, tn_error *err)
+{
+	enum block_codec codec;
+	*out = TN_COMPRESS_NONE;
+	for (uint64_t i = 0; i < f->model.n; i++) {
+		const struct tensor *t = &f->model.tensors[i];
+		if (t->enc != ENC_BLOCKS)
+			continue;
+		if (blocks_codec(reader_of(f, t), t, &codec, err) == TN_OK)
+			*out = codec == BLOCKS_LZ4 ? TN_COMPRESS_LZ4 : TN_COMPRESS_ZSTD;
+		break;
+	}
+	return err->code;
+}
 
 size_t tn_tensor_count(const tn_file *f) { return (size_t)f->model.n; }
 

@@ -46,19 +46,21 @@ struct batch {
 	const struct packing *p;
 	unsigned       threads;
 	uint32_t       lengths[BATCH];
-	uint8_t       *packed;  /* BATCH blocks */
+	uint8_t       *packed;  /* BATCH blocks, or as many as there are */
 	const uint8_t *raw;
 	size_t         bytes;   /* in raw */
 };
 
-static bool batch_init(struct batch *b, const struct packing *p, unsigned threads)
+static size_t blocks_of(size_t bytes) { return (bytes + BLOCK_SIZE - 1) / BLOCK_SIZE; }
+
+/* For a source of n bytes. */
+static bool batch_init(struct batch *b, const struct packing *p, uint64_t n, unsigned threads)
 {
+	size_t most = (size_t)min_u64(n, (uint64_t)BATCH * BLOCK_SIZE);
 	*b = (struct batch){ .p = p, .threads = threads };
-	b->packed = mem_alloc((size_t)BATCH * BLOCK_SIZE);
+	b->packed = mem_alloc(blocks_of(most) * BLOCK_SIZE);
 	return b->packed != NULL;
 }
-
-static size_t blocks_of(size_t bytes) { return (bytes + BLOCK_SIZE - 1) / BLOCK_SIZE; }
 
 static size_t block_bytes(const struct batch *b, size_t i)
 {
@@ -68,7 +70,7 @@ static size_t block_bytes(const struct batch *b, size_t i)
 
 static void pack_some(struct batch *b, size_t *next, int *failed)
 {
-	struct blocks_worker *w = blocks_worker_new(b->p->codec);
+	struct blocks_worker *w = blocks_worker_new(b->p->codec, b->bytes);
 	for (size_t i = 0; w != NULL; ) {
 #pragma omp atomic capture
 		i = (*next)++;
@@ -166,9 +168,9 @@ tn_code blocks_measure(const struct source *s, enum block_codec codec, unsigned 
 	m.p.lengths = arena_raw(mem, n, sizeof *m.p.lengths);
 	if (m.p.lengths == NULL)
 		return arena_err(mem, err, "block lengths");
-	if (sink_init_function(&sink, measure_batch, &m, err) != TN_OK)
+	if (sink_init_function(&sink, s->len, measure_batch, &m, err) != TN_OK)
 		return err->code;
-	if (batch_init(&m.b, &m.p, threads)) {
+	if (batch_init(&m.b, &m.p, s->len, threads)) {
 		source_stream(s, &sink);
 		sink_flush(&sink);
 	} else {
@@ -221,9 +223,9 @@ void blocks_stream(const struct source *s, const struct packing *p, unsigned thr
 {
 	struct writing w = { .out = out };
 	struct sink sink;
-	if (!sink_ok(out) || sink_init_function(&sink, write_batch, &w, out->err) != TN_OK)
+	if (!sink_ok(out) || sink_init_function(&sink, s->len, write_batch, &w, out->err) != TN_OK)
 		return;
-	if (batch_init(&w.b, p, threads)) {
+	if (batch_init(&w.b, p, s->len, threads)) {
 		put_table(p, s->len, out);
 		source_stream(s, &sink);
 		sink_flush(&sink);

@@ -141,7 +141,7 @@ static tn_code read_part(const struct range *g, struct blocks_worker *w, uint64_
 
 static void read_some(struct range *g, uint64_t *next)
 {
-	struct blocks_worker *w = blocks_worker_new(g->c->codec);
+	struct blocks_worker *w = blocks_worker_new(g->c->codec, g->c->t->nbytes);
 	tn_error err;
 	err_clear(&err);
 	if (w == NULL)
@@ -197,6 +197,14 @@ tn_code blocks_read(const struct reader *r, const struct tensor *t, uint64_t off
 		read_range(&g, err);
 	mem_free(g.entries);
 	mem_free(g.places);
+	return err->code;
+}
+
+tn_code blocks_codec(const struct reader *r, const struct tensor *t, enum block_codec *out, tn_error *err)
+{
+	struct coded c = { .r = r, .t = t };
+	if (read_head(&c, err) == TN_OK)
+		*out = c.codec;
 	return err->code;
 }
 

@@ -10,12 +10,13 @@
 
 struct blocks_worker {
 	struct zstd *zstd; /* of BLOCKS_ZSTD */
-	uint8_t      planes[BLOCK_SIZE];
-	uint8_t      stored[BLOCK_SIZE], block[BLOCK_SIZE]; /* reading */
+	uint8_t     *planes;
+	uint8_t     *stored, *block; /* reading */
+	uint8_t      room[];
 };
 
-/* NULL when memory is out. */
-struct blocks_worker *blocks_worker_new(enum block_codec codec);
+/* For blocks of a tensor of so many bytes. NULL when memory is out. */
+struct blocks_worker *blocks_worker_new(enum block_codec codec, uint64_t nbytes);
 void                  blocks_worker_free(struct blocks_worker *w); /* NULL is allowed */
 
 #endif

@@ -70,7 +70,7 @@ tn_code hash_tensor(const struct reader *from, const struct tensor *t, tn_digest
 {
 	static const tn_work alone;
 	struct hash_job job = { .work = &alone };
-	uint8_t *piece = mem_alloc(PIECE);
+	uint8_t *piece = mem_alloc((size_t)min_u64(PIECE, t->nbytes));
 	if (piece == NULL)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
 	tn_code code = hash_one(&job, from, t, piece, false, out, err);
@@ -105,7 +105,7 @@ static void hash_item(struct hash_job *job, struct hash_item *item, uint8_t *pie
 static void hash_some(struct hash_job *job, bool may_report)
 {
 	tn_error err = { .code = TN_OK, .offset = TN_NO_OFFSET };
-	uint8_t *piece = mem_alloc(PIECE);
+	uint8_t *piece = mem_alloc((size_t)min_u64(PIECE, job->total));
 	if (piece == NULL)
 		err_set(&err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
 	while (err.code == TN_OK && !stopped(job)) {

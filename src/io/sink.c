@@ -11,17 +11,23 @@
 
 enum { PROGRESS_STEP = 8 << 20 };
 
-tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err)
+static tn_code init(struct sink *s, struct sys_out *out, size_t n, tn_error *err)
 {
-	*s = (struct sink){ .out = out, .buf = mem_alloc(SINK_BUFFER), .err = err };
+	*s = (struct sink){ .out = out, .buf = mem_alloc(n), .buf_len = n, .err = err };
 	if (s->buf == NULL)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "no memory for the output buffer");
 	return TN_OK;
 }
 
-tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_error *err)
+tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err)
 {
-	tn_code code = sink_init(s, NULL, err);
+	return init(s, out, SINK_BUFFER, err);
+}
+
+tn_code sink_init_function(struct sink *s, uint64_t n, sink_take_fn take, void *ctx, tn_error *err)
+{
+	/* always room for a unit that is to be turned */
+	tn_code code = init(s, NULL, n < SINK_BUFFER - SWAP_UNIT_MAX ? (size_t)n + SWAP_UNIT_MAX : SINK_BUFFER, err);
 	s->take = take;
 	s->take_ctx = ctx;
 	return code;
@@ -29,7 +35,7 @@ tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_erro
 
 void sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err)
 {
-	*s = (struct sink){ .memory = memory, .cap = cap, .err = err };
+	*s = (struct sink){ .memory = memory, .cap = cap, .buf_len = SINK_BUFFER, .err = err };
 }
 
 void sink_fini(struct sink *s)
@@ -83,7 +89,7 @@ static void accept(struct sink *s, const uint8_t *p, size_t n)
 /* While bytes are turned the buffer holds whole units when it is full. */
 static size_t room_of(const struct sink *s)
 {
-	return s->swap == TN_OPAQUE ? SINK_BUFFER : SINK_BUFFER - SINK_BUFFER % swap_unit(s->swap);
+	return s->swap == TN_OPAQUE ? s->buf_len : s->buf_len - s->buf_len % swap_unit(s->swap);
 }
 
 /* Where the next bytes go, and for how many of the n that are to come there is room; NULL after a failure.
@@ -117,7 +123,7 @@ void sink_write(struct sink *s, const void *p, size_t n)
 		if (to == NULL)
 			return;
 		/* an empty buffer, and more to come: skip the copy */
-		if (s->buf != NULL && room == SINK_BUFFER && s->swap == TN_OPAQUE) {
+		if (s->buf != NULL && room == s->buf_len && s->swap == TN_OPAQUE) {
 			if (hand_over(s, from, room) == TN_OK)
 				accept(s, from, room);
 		} else {
@@ -180,7 +186,7 @@ void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n)
 	/* a file opened past the page cache shall not be pulled through it; little is not worth a flush */
 	bool in_kernel = s->out != NULL && !s->crc_on && s->hash == NULL && s->group == NULL && s->swap == TN_OPAQUE &&
 	                 from->direct_fd < 0
-	              && n > SINK_BUFFER - s->fill;
+	              && n > s->buf_len - s->fill;
 	uint64_t done = in_kernel ? copy_in_kernel(s, from, off, n) : 0;
 	copy_buffered(s, from, off + done, n - done);
 }

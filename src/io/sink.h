@@ -17,7 +17,8 @@ struct sink {
 	void           *take_ctx;
 	uint8_t  *memory;         /* the caller's, with room for cap bytes */
 	uint64_t  cap;
-	uint8_t  *buf;            /* SINK_BUFFER bytes */
+	uint8_t  *buf;            /* of SINK_BUFFER bytes, or fewer where fewer will come */
+	size_t    buf_len;        /* how many go at a time, in memory too */
 	size_t    fill;
 	uint64_t  at;             /* bytes accepted so far */
 	bool      crc_on;         /* taps: each sees every byte while it is on */
@@ -34,8 +35,8 @@ struct sink {
 
 /* Over an open output, or over memory. NOMEM leaves nothing behind. */
 tn_code sink_init(struct sink *s, struct sys_out *out, tn_error *err);
-/* Bytes are handed to take in pieces of SINK_BUFFER; the last when the sink is flushed. */
-tn_code sink_init_function(struct sink *s, sink_take_fn take, void *ctx, tn_error *err);
+/* About n bytes are handed to take in pieces of SINK_BUFFER; the last when the sink is flushed. */
+tn_code sink_init_function(struct sink *s, uint64_t n, sink_take_fn take, void *ctx, tn_error *err);
 void    sink_init_memory(struct sink *s, void *memory, uint64_t cap, tn_error *err);
 void    sink_fini(struct sink *s);
 

@@ -93,7 +93,7 @@ enum { PIECE = 4 << 20 }; /* enough blocks for a few threads to decode */
 
 static void stream_tensor(const struct source *s, struct sink *out)
 {
-	uint8_t *piece = mem_alloc(PIECE);
+	uint8_t *piece = mem_alloc((size_t)min_u64(PIECE, s->len));
 	if (piece == NULL)
 		err_set(out->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
 	for (uint64_t at = 0; at < s->len && sink_ok(out); at += PIECE) {

@@ -1,16 +1,8 @@
 /* fuzz_cbor.c - any bytes as CBOR: walked item by item, skipped as values, and what the encoder can
  * say is encoded and must decode to the same. */
+#include "fuzz/fuzz.h"
+
 #include "codec/cbor.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* False when the encoder has no word for the item. */
 static bool encode(struct buf *out, const struct cbor_item *item)
@@ -50,10 +42,10 @@ static void there_and_back(const struct cbor_item *item, size_t spelled)
 	if (encode(&out, item)) {
 		struct cur c = cur_over(buf_bytes(&out), 0, "fuzz", &err);
 		require((out.len <= spelled || is_nan(item)) && cbor_next(&c, &again) &&
-		        cur_left(&c) == 0);
+		        cur_left(&c) == 0, "what is encoded is read, and no longer");
 		require(again.kind == item->kind && again.value == item->value &&
-		        again.bits == item->bits);
-		require(view_eq(again.bytes, item->bytes));
+		        again.bits == item->bits, "the same item");
+		require(view_eq(again.bytes, item->bytes), "the same bytes");
 	}
 	buf_fini(&out);
 }
@@ -66,10 +58,10 @@ static void items(tn_view bytes)
 	while (cur_left(&c) != 0) {
 		uint64_t at = cur_offset(&c);
 		if (!cbor_next(&c, &item)) {
-			require(!cur_ok(&c) && cur_left(&c) == 0 && err.msg[0] != '\0');
+			require(!cur_ok(&c) && cur_left(&c) == 0 && err.msg[0] != '\0', "a failure says why and empties the cursor");
 			return;
 		}
-		require(item.offset == at && cur_offset(&c) > at);
+		require(item.offset == at && cur_offset(&c) > at, "each item takes bytes");
 		there_and_back(&item, (size_t)(cur_offset(&c) - at));
 	}
 }
@@ -81,7 +73,7 @@ static void values(tn_view bytes)
 	struct cbor_item first;
 	while (cur_left(&c) != 0 && cbor_next(&c, &first))
 		if (!cbor_skip(&c, &first, 128))
-			require(!cur_ok(&c) && cur_left(&c) == 0);
+			require(!cur_ok(&c) && cur_left(&c) == 0, "a failure empties the cursor");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

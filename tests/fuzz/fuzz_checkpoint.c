@@ -1,19 +1,11 @@
 /* fuzz_checkpoint.c - a config.json, a NUL, and names of tensors with two dimensions each, a line each, as a checkpoint.
  * What is taken must be planned as an archive, or refused in words. */
+#include "fuzz/fuzz.h"
+
 #include "format/format.h"
 #include "format/thin/layout.h"
 
-#include <stdlib.h>
-
 enum { MOST = 256 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static tn_code digest(void *ctx, const uint64_t *which, uint64_t n, tn_digest *out, tn_error *err)
 {
@@ -41,7 +33,7 @@ static void take_tensors(struct model *m, struct arena *mem, tn_view text)
 {
 	struct strmap names;
 	uint64_t other;
-	require(strmap_init(&names, mem, MOST));
+	require(strmap_init(&names, mem, MOST), "memory");
 	for (size_t at = 0; at < text.len; ) {
 		const uint8_t *end = memchr(text.ptr + at, '\n', text.len - at);
 		size_t n = end != NULL ? (size_t)(end - text.ptr) - at : text.len - at;
@@ -60,7 +52,7 @@ static void plan_archive(const struct model *m, struct arena *mem, struct tn_rep
 		.model = m, .converted = true, .allow_loss = true, .mem = mem, .plan = &plan, .report = report, .err = err,
 	};
 	tn_code code = format_named("thin")->plan(&job);
-	require(code == err->code && (code == TN_OK) == (err->msg[0] == '\0'));
+	require(code == err->code && (code == TN_OK) == (err->msg[0] == '\0'), "a plan, or a reason");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,9 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tn_error err = { .offset = TN_NO_OFFSET };
 	arena_init(&mem, 64 << 20);
 	report_init(&report);
-	require(model_init(&in, &mem));
+	require(model_init(&in, &mem), "memory");
 	in.tensors = ARENA_NEW(&mem, MOST, struct tensor);
-	require(in.tensors != NULL);
+	require(in.tensors != NULL, "memory");
 	if (nul != NULL)
 		take_tensors(&in, &mem, (tn_view){ nul + 1, size - config - 1 });
 	struct checkpoint_job job = {
@@ -84,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (format_named("thin")->checkpoint(&job) == TN_OK)
 		plan_archive(&out, &mem, &report, &err);
 	else
-		require(err.code != TN_OK && err.msg[0] != '\0');
+		require(err.code != TN_OK && err.msg[0] != '\0', "a refusal gives a reason");
 	report_fini(&report);
 	arena_fini(&mem);
 	return 0;

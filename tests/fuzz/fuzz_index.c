@@ -1,16 +1,8 @@
 /* fuzz_index.c - any bytes as the index of a set. What is one has owners that point to files, and what is printed from it
  * is one again with the same. */
+#include "fuzz/fuzz.h"
+
 #include "format/format.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 struct parsed {
 	struct arena       mem;
@@ -31,7 +23,7 @@ static struct parsed parse(const struct shard_rules *rules, tn_view text)
 	p.is = rules->is_index(job.root) && rules->read_index(&job) == TN_OK;
 	json_free(doc);
 	for (uint64_t i = 0; p.is && i < p.index.n_owners; i++)
-		require(p.index.owners[i].file < p.index.n_files);
+		require(p.index.owners[i].file < p.index.n_files, "an owner is one of the files");
 	return p;
 }
 
@@ -41,7 +33,7 @@ static tn_view print(const struct shard_rules *rules, struct parsed *p)
 	struct shard_done *done = ARENA_NEW(&p->mem, p->index.n_files, struct shard_done);
 	struct buf out;
 	struct model whole;
-	require(done != NULL && model_init(&whole, &p->mem));
+	require(done != NULL && model_init(&whole, &p->mem), "memory");
 	for (uint64_t f = 0; f < p->index.n_files; f++) {
 		tn_view *names = ARENA_NEW(&p->mem, p->index.n_owners, tn_view);
 		if (names == NULL || memchr(p->index.files[f].ptr, 0, p->index.files[f].len) != NULL)
@@ -66,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		tn_view text = once.is && once.index.n_files < 64 ? print(rules, &once) : (tn_view){ NULL, 0 };
 		if (text.ptr != NULL) {
 			struct parsed twice = parse(rules, text);
-			require(twice.is && twice.index.n_files == once.index.n_files && twice.index.n_owners == once.index.n_owners);
+			require(twice.is && twice.index.n_files == once.index.n_files && twice.index.n_owners == once.index.n_owners,
+			        "what was printed says the same");
 			arena_fini(&twice.mem);
 		}
 		arena_fini(&once.mem);

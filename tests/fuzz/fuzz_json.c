@@ -1,18 +1,10 @@
 /* fuzz_json.c - any bytes as JSON. What parses is walked, printed, and must parse to the same
  * again. */
+#include "fuzz/fuzz.h"
+
 #include "codec/json.h"
 
 #include "base/utf8.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void print(struct buf *out, const struct json_val *v)
 {
@@ -25,7 +17,7 @@ static void print(struct buf *out, const struct json_val *v)
 	case JSON_INT:    json_put_int(out, json_int(v)); return;
 	case JSON_REAL:   json_put_real(out, json_real(v)); return;
 	case JSON_STRING:
-		require(utf8_ok(json_string(v)));
+		require(utf8_ok(json_string(v)), "strings are UTF-8");
 		json_put_string(out, json_string(v));
 		return;
 	case JSON_ARRAY:
@@ -56,7 +48,8 @@ static struct buf printed(tn_view text, bool must_parse)
 		print(&out, json_root(doc));
 		json_free(doc);
 	} else {
-		require(!must_parse && doc == NULL && err.msg[0] != '\0' && err.offset <= text.len);
+		require(!must_parse && doc == NULL && err.msg[0] != '\0' && err.offset <= text.len,
+		        "what was printed parses; a refusal gives a reason and a place");
 	}
 	return out;
 }
@@ -66,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf once = printed((tn_view){ data, size }, false);
 	if (once.len != 0) {
 		struct buf twice = printed(buf_bytes(&once), true);
-		require(view_eq(buf_bytes(&once), buf_bytes(&twice)));
+		require(view_eq(buf_bytes(&once), buf_bytes(&twice)), "the same text");
 		buf_fini(&twice);
 	}
 	buf_fini(&once);

@@ -196,19 +196,21 @@ static const char *check_pages(const tn_file *file)
 	return broken;
 }
 
+/* All is done, whatever was found before. */
 const char *exercise(const tn_file *file)
 {
+	const char *(*const checks[])(const tn_file *) = { check_map, check_estimates, check_pages, check_verify };
 	const char *broken = NULL;
-	for (size_t i = 0; i < tn_tensor_count(file) && broken == NULL; i++)
-		broken = check_tensor(file, i);
+	for (size_t i = 0; i < tn_tensor_count(file); i++) {
+		const char *why = check_tensor(file, i);
+		broken = broken != NULL ? broken : why;
+	}
 	uint64_t sum =
 		walk(tn_metadata(file), 0) + walk(tn_native(file), 0) + tn_file_parameters(file);
 	(void)sum;
-	if (broken == NULL)
-		broken = check_map(file);
-	if (broken == NULL)
-		broken = check_estimates(file);
-	if (broken == NULL)
-		broken = check_pages(file);
-	return broken != NULL ? broken : check_verify(file);
+	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+		const char *why = checks[i](file);
+		broken = broken != NULL ? broken : why;
+	}
+	return broken;
 }

@@ -574,6 +574,35 @@ static void deferred_tensors_stay_as_they_are(void **state)
 	free((void *)v.ptr);
 }
 
+/* A file that is compressed as a whole is decoded within the budget or not at all. */
+static void within_the_limit(const char *path, uint64_t step)
+{
+	size_t len, fits = 0, over = 0;
+	uint8_t *bytes = hextext_load(path, &len);
+	assert_non_null(bytes);
+	for (unsigned i = 1; i < 100; i++) {
+		tn_open_options how = { .limits.max_memory = i * step };
+		tn_file *f;
+		if (tn_open_memory(&f, (tn_view){ bytes, len }, &how, &err) == TN_OK) {
+			fits++;
+			tn_close(f);
+			continue;
+		}
+		assert_int_equal(err.code, TN_E_LIMIT);
+		over += strstr(err.msg, "decompressed") != NULL;
+	}
+	assert_true(fits > 0);
+	assert_true(over > 0);
+	free(bytes);
+}
+
+static void decompression_has_a_limit(void **state)
+{
+	(void)state;
+	within_the_limit(CORPUS "good-image_lz4.hex", 64);
+	within_the_limit(CORPUS "good-image_zstd.hex", 8192);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,6 +624,7 @@ int main(void)
 		cmocka_unit_test(stamps_that_are_none),
 		cmocka_unit_test(compressed),
 		cmocka_unit_test(deferred_tensors_stay_as_they_are),
+		cmocka_unit_test(decompression_has_a_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static tn_code verify_data(struct verify_job *job)
 	for (uint64_t i = 0; i < m->n; i++) {
 		if (!is_bool(&m->tensors[i]))
 			continue;
-		if (piece == NULL && (piece = arena_raw(job->mem, PIECE, 1)) == NULL)
+		if (piece == NULL && (piece = arena_raw(job->mem, min_u64(PIECE, job->file->size), 1)) == NULL)
 			return arena_err(job->mem, job->err, "burnpack: buffer");
 		if (verify_bools(job, &m->tensors[i], piece) != TN_OK)
 			return job->err->code;

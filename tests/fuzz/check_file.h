@@ -1,0 +1,12 @@
+/* check_file.h - what tenon.h promises of a file that opens, whatever its bytes are. */
+#ifndef FUZZ_CHECK_FILE_H
+#define FUZZ_CHECK_FILE_H
+
+#include "fuzz/fuzz.h"
+
+/* Reads, walks, maps, verifies and hashes all of it. */
+void check_file(const tn_file *file);
+/* Goes through a tree of metadata. */
+void check_tree(const tn_meta *node);
+
+#endif
