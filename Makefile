@@ -5,13 +5,15 @@
 #	make demo       a tour of the command, on a model that it makes itself
 #	make test       all tests of the release build
 #	make bench      the benchmarks
-#	make fuzz       each fuzzer for TIME seconds
+#	make fuzz       each fuzzer for TIME seconds, or RUNS times; ENGINE=afl: by AFL++; TARGETS: some of them
 #	make interop    against the other implementations of the formats, where they are installed
 #	make install    under PREFIX, in DESTDIR
 #	make clean      remove all builds; what setup put into build/deps stays
 
 PREFIX ?= /usr/local
 TIME   ?= 60
+RUNS   ?= 0
+ENGINE ?= libfuzzer
 JOBS   ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 
 .PHONY: setup build demo test bench fuzz interop install clean
@@ -40,7 +42,7 @@ bench: setup
 	@if [ -x bench/run ]; then bench/run; else echo "no benchmarks yet"; fi
 
 fuzz: setup
-	@scripts/fuzz $(TIME) $(JOBS)
+	@scripts/fuzz --time $(TIME) --runs $(RUNS) --jobs $(JOBS) --engine $(ENGINE) $(TARGETS)
 
 interop: setup
 	@$(MAKE) --no-print-directory build
