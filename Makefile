@@ -6,13 +6,15 @@
 #	make test       all tests of the release build
 #	make bench      the benchmarks
 #	make valgrind   the unit tests under valgrind, where it is installed
-#	make fuzz       each fuzzer for TIME seconds
+#	make fuzz       each fuzzer for TIME seconds, or RUNS times; ENGINE=afl: by AFL++; TARGETS: some of them
 #	make interop    against the other implementations of the formats, where they are installed
 #	make install    under PREFIX, in DESTDIR
 #	make clean      remove all builds; what setup put into build/deps stays
 
 PREFIX ?= /usr/local
 TIME   ?= 60
+RUNS   ?= 0
+ENGINE ?= libfuzzer
 JOBS   ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 
 .PHONY: setup build demo test bench valgrind fuzz interop install clean
@@ -44,7 +46,7 @@ valgrind: setup
 	@scripts/valgrind $(JOBS)
 
 fuzz: setup
-	@scripts/fuzz $(TIME) $(JOBS)
+	@scripts/fuzz --time $(TIME) --runs $(RUNS) --jobs $(JOBS) --engine $(ENGINE) $(TARGETS)
 
 interop: setup
 	@$(MAKE) --no-print-directory build

@@ -46,9 +46,9 @@ if(TENON_FUZZ)
 		message(FATAL_ERROR "TENON_FUZZ needs clang: cmake --preset fuzz")
 	endif()
 	# Comparisons are not traced: that takes a third of the time, and those of bytes are seen through memcmp as it is.
-	add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp)
-	# The name by which fuzzed code knows to accept any checksum.
-	add_compile_definitions(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+	if(NOT CMAKE_C_COMPILER MATCHES "afl") # which instruments in its own way
+		add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp)
+	endif()
 endif()
 
 if(TENON_COVERAGE)

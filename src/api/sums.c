@@ -160,7 +160,7 @@ static tn_code digest_of(struct sums *s, uint8_t out[SHA256_LEN])
 {
 	struct s256 h;
 	uint64_t size = s->p->reader.size;
-	uint8_t *piece = mem_alloc(PIECE);
+	uint8_t *piece = mem_alloc((size_t)min_u64(PIECE, size));
 	if (piece == NULL)
 		return err_set(s->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
 	s256_init(&h);
