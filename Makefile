@@ -5,6 +5,7 @@
 #	make demo       a tour of the command, on a model that it makes itself
 #	make test       all tests of the release build
 #	make bench      the benchmarks
+#	make valgrind   the unit tests under valgrind, where it is installed
 #	make fuzz       each fuzzer for TIME seconds, or RUNS times; ENGINE=afl: by AFL++; TARGETS: some of them
 #	make interop    against the other implementations of the formats, where they are installed
 #	make install    under PREFIX, in DESTDIR
@@ -16,7 +17,7 @@ RUNS   ?= 0
 ENGINE ?= libfuzzer
 JOBS   ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 
-.PHONY: setup build demo test bench fuzz interop install clean
+.PHONY: setup build demo test bench valgrind fuzz interop install clean
 
 setup:
 	@scripts/setup
@@ -40,6 +41,9 @@ bench: setup
 	@$(MAKE) --no-print-directory build
 	@cmake --build build -j $(JOBS) --target bench_tenon bench_value
 	@if [ -x bench/run ]; then bench/run; else echo "no benchmarks yet"; fi
+
+valgrind: setup
+	@scripts/valgrind $(JOBS)
 
 fuzz: setup
 	@scripts/fuzz --time $(TIME) --runs $(RUNS) --jobs $(JOBS) --engine $(ENGINE) $(TARGETS)

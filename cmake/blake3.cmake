@@ -17,7 +17,7 @@ if(BLAKE3_INCLUDE AND BLAKE3_LIBRARY)
 endif()
 
 file(GLOB found /usr/share/cargo/registry/blake3-*/c/blake3.h
-	${tenon_deps_root}/share/cargo/registry/blake3-*/c/blake3.h)
+	${PROJECT_SOURCE_DIR}/build/deps/usr/share/cargo/registry/blake3-*/c/blake3.h)
 if(NOT found)
 	message(FATAL_ERROR "blake3 not found: run `make setup`, which installs it or says what to install")
 endif()

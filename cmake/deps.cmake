@@ -1,11 +1,12 @@
 # The libraries that Tenon stands on, gathered in the target tenon_deps. They come from the system, or from build/deps,
-# where scripts/setup unpacks what the system does not package.
+# where scripts/setup unpacks what the system does not package. A cross build (TENON_CROSS is set by its toolchain file)
+# takes all of them from build/deps/ARCHITECTURE.
 #
 # Set for cmake/install.cmake:
 #   tenon_static_links     what a program that links the installed libtenon.a must link too
 #   tenon_bundled_yyjson   the yyjson library to install along, where it came from build/deps
 
-set(tenon_deps_root ${PROJECT_SOURCE_DIR}/build/deps/usr)
+cmake_path(SET tenon_deps_root NORMALIZE ${PROJECT_SOURCE_DIR}/build/deps/${TENON_CROSS}/usr)
 find_package(PkgConfig)
 
 add_library(tenon_deps INTERFACE)
@@ -72,6 +73,18 @@ if(TENON_OPENMP)
 		list(APPEND CMAKE_PREFIX_PATH /opt/homebrew/opt/libomp /usr/local/opt/libomp)
 	endif()
 	find_package(OpenMP COMPONENTS C)
+	if(OpenMP_C_FOUND AND TENON_SANITIZE MATCHES "thread")
+		# The sanitizer does not see how OpenMP's library lets threads wait; LLVM's tells it by way of this one.
+		get_filename_component(openmp_dir "${OpenMP_omp_LIBRARY}" REALPATH)
+		get_filename_component(openmp_dir "${openmp_dir}" DIRECTORY)
+		find_library(ARCHER_LIBRARY NAMES libarcher.so HINTS ${openmp_dir} NO_DEFAULT_PATH)
+		mark_as_advanced(ARCHER_LIBRARY)
+		if(NOT ARCHER_LIBRARY)
+			message(WARNING "libarcher not found: ThreadSanitizer would not see the barriers of OpenMP, so loops over "
+				"tensors run on one thread")
+			set(OpenMP_C_FOUND OFF)
+		endif()
+	endif()
 	if(OpenMP_C_FOUND)
 		target_link_libraries(tenon_deps INTERFACE OpenMP::OpenMP_C)
 		# The flag, not a path: gcc and clang each bring a run-time library that serves code of both.
@@ -87,6 +100,10 @@ endif()
 if(NOT OpenMP_C_FOUND)
 	target_compile_options(tenon_flags INTERFACE -Wno-unknown-pragmas)
 endif()
+
+find_package(Threads REQUIRED)
+target_link_libraries(tenon_deps INTERFACE Threads::Threads)
+list(APPEND tenon_static_links ${CMAKE_THREAD_LIBS_INIT})
 
 find_library(MATH_LIBRARY m)
 mark_as_advanced(MATH_LIBRARY)

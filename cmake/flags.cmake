@@ -12,6 +12,13 @@ set(CMAKE_C_FLAGS_DEBUG   "-Og -g3")
 # Numbers must not depend on whether a compiler fuses a multiplication into an addition.
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
 
+# Nor on whether a float is calculated as a wider one: the registers of x87 and the ABI of s390 do so.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86)$" OR (CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4))
+	add_compile_options($<$<COMPILE_LANGUAGE:C>:-msse2> $<$<COMPILE_LANGUAGE:C>:-mfpmath=sse>)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^s390" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+	add_compile_options($<$<COMPILE_LANGUAGE:C>:-fexcess-precision=fast>)
+endif()
+
 # No path of the machine that built it in what is installed.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TENON_COVERAGE)
 	add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)

@@ -4,6 +4,8 @@
 # So on ELF all objects become one relocatable object, in which every symbol but tn_* is made local. Where the tools for
 # that are missing, and in instrumented builds, the archive is a plain one.
 
+include(CheckLinkerFlag)
+
 function(tenon_export_only_public target)
 	if(APPLE)
 		target_link_options(${target} PRIVATE "LINKER:-exported_symbol,_tn_*")
@@ -20,10 +22,14 @@ if(UNIX AND NOT APPLE AND CMAKE_OBJCOPY AND NOT tenon_instrumented AND NOT CMAKE
 endif()
 
 if(tenon_localise)
+	# What the compiler shares between objects (on i386 the thunks that find the program counter) would else stay in groups,
+	# of which a program keeps one: by then made local, the others could no longer refer to it.
+	check_linker_flag(C LINKER:--force-group-allocation LINKS_GROUPS)
+	set(links_groups $<$<BOOL:${LINKS_GROUPS}>:-Wl,--force-group-allocation>)
 	set(one_object ${CMAKE_CURRENT_BINARY_DIR}/tenon_one.o)
 	separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
 	add_custom_command(OUTPUT ${one_object}
-		COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${one_object} ${objects}
+		COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib ${links_groups} -o ${one_object} ${objects}
 		COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard --keep-global-symbol=tn_* ${one_object}
 		DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM
 		COMMENT "Linking the objects of libtenon.a into one")

@@ -131,8 +131,8 @@ TN_API void       tn_report_free(tn_report *report);
 
 /* ---- Tensors ----------------------------------------------------------------------------- */
 
-/* Every element type of the formats known here. Multi-byte elements are little-endian in tn_read
- * and tn_bytes. Types that store blocks of elements follow the layouts of ggml and APR. */
+/* Every element type of the formats known here. Multi-byte elements are little-endian in files, in tn_bytes and in what
+ * a writer is given; tn_read hands them out in the order of the host. Types that store blocks of elements follow the layouts of ggml and APR. */
 typedef enum tn_dtype {
 	TN_OPAQUE = 0, /* a type unknown here; tn_tensor.dtype_text has the file's own word for it */
 	TN_BOOL, TN_BOOL_U8, TN_BOOL_U32, /* 0 or 1 in 1, 1, 4 bytes; the latter two are burnpack's */
@@ -252,7 +252,8 @@ TN_API bool      tn_format_find(const char *name_or_extension, tn_format *out);
 /* What an input may make the library do. 0 anywhere means the default in brackets; formats keep
  * their own limits as defaults so that what their readers refuse is refused here. */
 typedef struct tn_limits {
-	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB] */
+	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB; of an apr file that is compressed as a
+	                              whole besides 64 times its size, or 64 MiB] */
 	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
 	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000; apr 16 MiB of metadata] */
 	uint64_t max_tensor_bytes; /* [burnpack 10 GiB; else none] */
@@ -334,9 +335,8 @@ TN_API TN_CHECK tn_code tn_read(const tn_file *file, size_t i, uint64_t offset, 
                                 tn_error *err);
 
 /* Elements first .. first + count of tensor i, in row-major order, as f32 in the order of this host. Every type is
- * decoded but opaque, c64, the iq types that need a grid, and qfloat with a table: UNSUPPORTED. Integers and f64
- * are rounded to the nearest f32 (f64 beyond its range becomes infinite); bools give 0 and 1; blocks and their scales
- * follow docs/values.md. USAGE when the range exceeds the tensor. out is unspecified on failure. */
+ * decoded but opaque, c64, and qfloat with a table: UNSUPPORTED. Integers and f64 are rounded to the nearest f32 (f64
+ * beyond its range becomes infinite); bools give 0 and 1; blocks and their scales follow docs/values.md. USAGE when the range exceeds the tensor. out is unspecified on failure. */
 TN_API TN_CHECK tn_code tn_read_f32(const tn_file *file, size_t i, uint64_t first, float *out, size_t count,
                                     tn_error *err);
 
@@ -538,7 +538,7 @@ typedef struct tn_write_options {
 	tn_work  work;
 } tn_write_options;
 
-/* Where a tensor's bytes come from. */
+/* Where a tensor's bytes come from. On every host they are what tn_bytes would lend: little-endian. */
 typedef struct tn_emit tn_emit;
 /* Hands over the next n bytes of a deferred tensor. After the first failure it does nothing. */
 TN_API void tn_emit_bytes(tn_emit *emit, const void *bytes, size_t n);
@@ -613,12 +613,14 @@ TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_e
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
 /* A writer that begins with all that an open file holds, to be changed and saved in the same format. The file must stay
- * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. */
+ * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. Tensors of an APR file
+ * that are compressed are compressed again, with the codec that they have. */
 TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const tn_write_options *options,
                                      tn_error *err);
 /* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in
  * the room of the old so that no tensor moves, only the bytes that changed are written, in one piece: the work of a moment
- * whatever the size of the file, but what a crash of the system in that moment leaves is neither the old file nor the new.
+ * whatever the size of the file, but what a crash of the system or a kill in that moment leaves may be neither the old file
+ * nor the new. A write that fails half-way is taken back.
  * Otherwise the file is written anew as tn_writer_save does, and options.slack leaves room for the next time.
  * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
  * UNSUPPORTED when the file is a set of several, or memory. */
@@ -809,7 +811,7 @@ typedef struct tn_apr_stamp {
 TN_API TN_CHECK tn_code tn_spdx_check(const char *text, tn_error *err);
 /* Writes an APR file again with a stamp in its metadata; all else is kept, tensors stand in the order of
  * their names. The data of a file that has them so and has a footer is moved as it is, not read: the new
- * footer follows from the old one, and is as right or wrong as that was. The same stamp twice gives the
+ * footer follows from the old one, and is as right or wrong as that was. Compressed tensors stay so. The same stamp twice gives the
  * same bytes. USAGE when no field is set, the file is no APR file, or a licence is no SPDX expression. */
 TN_API TN_CHECK tn_code tn_apr_stamp_file(const tn_file *file, const char *path, const tn_apr_stamp *stamp,
                                           const tn_write_options *options, tn_converted *out, tn_error *err);

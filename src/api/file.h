@@ -34,4 +34,7 @@ static inline struct source source_of(const struct tn_file *f, const struct tens
 	};
 }
 
+/* How its tensors are compressed: as the first of them that is, so that a file which is stamped or edited can stay as it was. */
+tn_code file_compression(const struct tn_file *f, tn_compress *out, tn_error *err);
+
 #endif

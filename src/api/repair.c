@@ -14,6 +14,7 @@ static void list_lint(const struct part *p, struct tn_report *r)
 	model_lint(&p->model, p->format->name, p->reader.size, &lint);
 	for (size_t i = 0; i < lint.n; i++)
 		report_add(r, TN_NOTE, TN_OK, lint.list[i].offset, lint.list[i].tensor, "%s: mended", lint.list[i].text);
+	r->failed = r->failed || lint.failed;
 	report_fini(&lint);
 }
 
@@ -38,16 +39,15 @@ static tn_code repair(tn_file *f, const char *path, const char *out, const tn_op
 	f->first.mend = true;
 	if (part_open(&f->first, path, open, err) != TN_OK)
 		return err->code;
-	if (f->first.mended.n != 0)
-		report_copy(r, &f->first.mended);
-	else
+	report_copy(r, &f->first.mended);
+	if (f->first.mended.n == 0)
 		list_lint(&f->first, r);
+	if (r->failed)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	if (r->n == 0) {
 		report_add(r, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR, "there is nothing to mend, and nothing is written");
 		return TN_OK;
 	}
-	if (r->failed)
-		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
 	return set_merge(f, NULL, open, NULL, err) == TN_OK ? rewrite(f, out, write, r, err) : err->code;
 }
 

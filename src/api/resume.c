@@ -92,7 +92,7 @@ static void hash_layout(struct resume *r)
 		hash_number(&h, span->len);
 		if (span->kind == SPAN_BYTES)
 			b3_update(&h, span->bytes, (size_t)span->len);
-		if (span->kind == SPAN_TENSOR)
+		if (span_is_tensor(span))
 			hash_source(&h, &s->sources[span->tensor]);
 	}
 	b3_final(&h, &digest);

@@ -164,10 +164,11 @@ static tn_code list_written(struct split *s, uint64_t k)
 	if (shard->tensors == NULL)
 		return no_memory(s);
 	for (uint64_t i = 0; i < plan->n; i++) {
-		if (plan->spans[i].kind != SPAN_TENSOR)
+		if (!span_is_tensor(&plan->spans[i]))
 			continue;
-		shard->tensors[shard->n_tensors++] = shard->model.tensors[plan->spans[i].tensor].name;
-		shard->data += plan->spans[i].len; /* part of a file's size, which was checked */
+		const struct tensor *t = &shard->model.tensors[plan->spans[i].tensor];
+		shard->tensors[shard->n_tensors++] = t->name;
+		shard->data += t->nbytes; /* the sum of all was taken when the model was cut */
 	}
 	s->out->list[k].size = plan->size;
 	s->out->list[k].tensors = shard->n_tensors;

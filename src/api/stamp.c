@@ -129,7 +129,7 @@ static bool take_tensors(struct stamping *st)
 	if (t == NULL || st->sources == NULL)
 		return false;
 	copy_bytes(t, m->tensors, (size_t)m->n * sizeof *t);
-	if (!model_sort_by_name(&st->mem, t, m->n))
+	if (!model_sort_by_name(t, m->n))
 		return false;
 	for (uint64_t i = 0; i < m->n; i++)
 		st->sources[i] = source_of(st->f, &t[i]);
@@ -173,10 +173,10 @@ static bool same_layout(const struct stamping *st, const struct save *s)
 		return false;
 	for (uint64_t k = 1; k < s->plan.n; k++) {
 		const struct span *span = &s->plan.spans[k];
-		if (span->kind != SPAN_TENSOR)
+		if (!span_is_tensor(span))
 			continue;
 		const struct tensor *t = &m->tensors[span->tensor];
-		if (!tensor_is_plain(t) || span->len != t->stored ||
+		if (span->kind == SPAN_BLOCKS || !tensor_is_plain(t) || span->len != t->stored ||
 		    span->off - head != t->offset - m->data_at)
 			return false;
 	}
@@ -227,6 +227,8 @@ static tn_code write_stamped(struct stamping *st, const char *path, const tn_wri
 	tn_write_options write = *opt;
 	/* what it holds was carried into it before */
 	write.carry = write.carry || st->f->enveloped;
+	if (write.compress == TN_COMPRESS_NONE && file_compression(st->f, &write.compress, st->err) != TN_OK)
+		return st->err->code;
 	struct save s = {
 		.format = st->f->format,
 		.model = &st->model,

@@ -3,9 +3,25 @@
 #include "api/file.h"
 #include "base/bytes.h"
 #include "base/num.h"
+#include "io/blocks.h"
 #include "io/values.h"
 
 #include <string.h>
+
+tn_code file_compression(const struct tn_file *f, tn_compress *out, tn_error *err)
+{
+	enum block_codec codec;
+	*out = TN_COMPRESS_NONE;
+	for (uint64_t i = 0; i < f->model.n; i++) {
+		const struct tensor *t = &f->model.tensors[i];
+		if (t->enc != ENC_BLOCKS)
+			continue;
+		if (blocks_codec(reader_of(f, t), t, &codec, err) == TN_OK)
+			*out = codec == BLOCKS_LZ4 ? TN_COMPRESS_LZ4 : TN_COMPRESS_ZSTD;
+		break;
+	}
+	return err->code;
+}
 
 size_t tn_tensor_count(const tn_file *f) { return (size_t)f->model.n; }
 
@@ -63,7 +79,7 @@ tn_code tn_bytes(const tn_file *f, size_t i, tn_view *out, tn_error *err)
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is stored encoded: read it instead", ESC(t->name));
 	if (t->nbytes != 0 && r->map.ptr == NULL)
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "the file is not mapped: read tensor '%s' instead", ESC(t->name));
-	if (needs_swap(t))
+	if (t->nbytes != 0 && needs_swap(t))
 		return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s' is little-endian: read it instead", ESC(t->name));
 	*out = t->nbytes != 0 ? (tn_view){ r->map.ptr + t->offset, (size_t)t->nbytes } : (tn_view){ NULL, 0 };
 	return TN_OK;

@@ -42,9 +42,10 @@ tn_code tn_writer_of(tn_writer **out, const tn_file *f, const tn_write_options *
 		return err->code;
 	w = *out;
 	w->origin = f;
-	if (copy_model(w, f))
+	if (!copy_model(w, f))
+		arena_err(&w->mem, err, "the model");
+	else if (w->options.compress != TN_COMPRESS_NONE || file_compression(f, &w->options.compress, err) == TN_OK)
 		return TN_OK;
-	arena_err(&w->mem, err, "the model");
 	tn_writer_free(w);
 	*out = NULL;
 	return err->code;
@@ -71,8 +72,8 @@ static bool keeps_data(const struct save *s, uint64_t file_size, uint64_t *len)
 		return false;
 	for (uint64_t i = 0; i < s->plan.n; i++) {
 		const struct span *span = &s->plan.spans[i];
-		in_head = in_head && span->kind != SPAN_TENSOR;
-		if (span->kind == SPAN_CRC || (span->kind == SPAN_BYTES && !in_head) ||
+		in_head = in_head && !span_is_tensor(span);
+		if (span->kind == SPAN_CRC || span->kind == SPAN_BLOCKS || (span->kind == SPAN_BYTES && !in_head) ||
 		    (span->kind == SPAN_TENSOR && !is_there(s, span)))
 			return false;
 		*len = in_head ? span->off + span->len : *len;
@@ -106,7 +107,7 @@ static tn_code patch(struct save *s, const struct part *file, uint64_t len)
 		end--;
 	if (first == end)
 		return TN_OK;
-	return sys_patch(file->actual, &file->file, first, new + first, end - first,
+	return sys_patch(file->actual, &file->file, first, new + first, old + first, end - first,
 	                 !s->options->no_sync, s->err);
 }
 

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { ALIGN = 16, BLOCK_MIN = 16 << 10, BLOCK_MAX = 1 << 20 };
+enum { BLOCK_MIN = 16 << 10, BLOCK_MAX = 1 << 20 };
 
 #ifdef TENON_ARENA_DEBUG
 
@@ -48,7 +48,7 @@ static void *cut(struct arena *a, size_t size)
 struct arena_block {
 	struct arena_block *next;
 	size_t room;
-	_Alignas(ALIGN) uint8_t bytes[];
+	_Alignas(ARENA_ALIGN) uint8_t bytes[];
 };
 
 static void block_free(struct arena_block *b) { mem_free(b); }
@@ -96,9 +96,9 @@ static bool next_block(struct arena *a)
 
 static void *cut(struct arena *a, size_t size)
 {
-	if (size > SIZE_MAX - ALIGN)
+	if (size > SIZE_MAX - ARENA_ALIGN)
 		return NULL;
-	size += (size_t)pad_to(size, ALIGN);
+	size += (size_t)pad_to(size, ARENA_ALIGN);
 	if (a->at == NULL || size > (size_t)(a->end - a->at)) {
 		if (size >= BLOCK_MIN / 2)
 			return cut_alone(a, size);
@@ -130,7 +130,7 @@ void arena_fini(struct arena *a)
 static bool charge(struct arena *a, uint64_t n, size_t size, size_t *bytes)
 {
 	uint64_t want, used;
-	bool fits = mul_u64(n, size, &want) && align_up(max_u64(want, 1), ALIGN, &used) &&
+	bool fits = mul_u64(n, size, &want) && align_up(max_u64(want, 1), ARENA_ALIGN, &used) &&
 	            add_u64(a->used, used, &used) && (a->budget == 0 || used <= a->budget);
 	a->over = a->over || (!fits && a->budget != 0); /* it stays said: whoever looks may look later */
 	if (!fits || !size_from_u64(max_u64(want, 1), bytes))
@@ -139,7 +139,7 @@ static bool charge(struct arena *a, uint64_t n, size_t size, size_t *bytes)
 	return true;
 }
 
-void *arena_raw(struct arena *a, uint64_t n, size_t size)
+void *arena_raw_slow(struct arena *a, uint64_t n, size_t size)
 {
 	size_t bytes;
 	return charge(a, n, size, &bytes) ? cut(a, bytes) : NULL;
@@ -147,10 +147,9 @@ void *arena_raw(struct arena *a, uint64_t n, size_t size)
 
 void *arena_new(struct arena *a, uint64_t n, size_t size)
 {
-	size_t bytes;
-	void *p = charge(a, n, size, &bytes) ? cut(a, bytes) : NULL;
+	void *p = arena_raw(a, n, size);
 	if (p != NULL)
-		memset(p, 0, bytes);
+		memset(p, 0, (size_t)n * size);
 	return p;
 }
 

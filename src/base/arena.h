@@ -20,8 +20,29 @@ void  arena_fini(struct arena *a);
 /* Zeroed room for n items; NULL when n * size overflows, the budget is spent or memory is. An n of 0
  * gives a pointer that must not be followed. */
 void *arena_new(struct arena *a, uint64_t n, size_t size);
-/* The same, not zeroed. */
-void *arena_raw(struct arena *a, uint64_t n, size_t size);
+/* arena_raw where it is not simple: another block is needed, or the answer is no. */
+void *arena_raw_slow(struct arena *a, uint64_t n, size_t size);
+
+enum { ARENA_ALIGN = 16, ARENA_SMALL = 4096 };
+
+/* The same, not zeroed. Inline, since readers ask for a few bytes a tensor, and most of the time they are
+ * at hand. */
+static inline void *arena_raw(struct arena *a, uint64_t n, size_t size)
+{
+#ifndef TENON_ARENA_DEBUG
+	if (n != 0 && n <= ARENA_SMALL && size <= ARENA_SMALL) {
+		size_t bytes = ((size_t)n * size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+		if (bytes <= (size_t)(a->end - a->at) && (a->budget == 0 || bytes <= a->budget - a->used)) {
+			uint8_t *p = a->at;
+			a->at += bytes;
+			a->used += bytes;
+			return p;
+		}
+	}
+#endif
+	return arena_raw_slow(a, n, size);
+}
+
 #define ARENA_NEW(a, n, T) ((T *)arena_new((a), (n), sizeof(T)))
 /* A copy of v with a terminator after it; ptr is NULL on failure. */
 tn_view arena_copy(struct arena *a, tn_view v);

@@ -19,10 +19,18 @@ static inline bool add_u64(uint64_t a, uint64_t b, uint64_t *out)
 
 static inline bool mul_u64(uint64_t a, uint64_t b, uint64_t *out)
 {
+#if defined(__GNUC__)
+	unsigned long long product;
+	bool fits = !__builtin_mul_overflow(a, b, &product); /* without the division below */
+	if (fits)
+		*out = product;
+	return fits;
+#else
 	if (b != 0 && a > UINT64_MAX / b)
 		return false;
 	*out = a * b;
 	return true;
+#endif
 }
 
 /* True when [off, off+len) lies inside [0, total): the one range test. */

@@ -215,91 +215,16 @@ double f32_decimal(float v)
 
 /* ---- Reading ---- */
 
-/* The number that text starts with and how many digits it has; false for none, or one too large. */
-static bool lead_u64(tn_view text, uint64_t *out, size_t *digits)
-{
-	uint64_t v = 0;
-	size_t n = 0;
-	for (; n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9'; n++)
-		if (!mul_u64(v, 10, &v) || !add_u64(v, (uint64_t)(text.ptr[n] - '0'), &v))
-			return false;
-	if (n == 0)
-		return false;
-	*out = v;
-	*digits = n;
-	return true;
-}
-
 bool text_u64(tn_view text, uint64_t *out)
 {
-	uint64_t v;
-	size_t n;
-	if (!lead_u64(text, &v, &n) || n != text.len)
+	uint64_t v = 0;
+	for (size_t i = 0; i < text.len; i++) {
+		uint8_t c = text.ptr[i];
+		if (c < '0' || c > '9' || !mul_u64(v, 10, &v) || !add_u64(v, (uint64_t)(c - '0'), &v))
+			return false;
+	}
+	if (text.len == 0)
 		return false;
 	*out = v;
 	return true;
-}
-
-bool text_i64(tn_view text, int64_t *out)
-{
-	bool minus = text.len != 0 && text.ptr[0] == '-';
-	uint64_t v;
-	if (!text_u64(minus ? (tn_view){ text.ptr + 1, text.len - 1 } : text, &v))
-		return false;
-	if (v > (uint64_t)INT64_MAX + (minus ? 1 : 0))
-		return false;
-	if (minus && v != 0)
-		*out = -(int64_t)(v - 1) - 1;
-	else
-		*out = (int64_t)v;
-	return true;
-}
-
-/* The factor that a unit stands for, 0 for none that is known. */
-static uint64_t unit_factor(tn_view unit)
-{
-	static const char letters[] = "KMGT";
-	if (unit.len == 0)
-		return 1;
-	const char *at = memchr(letters, unit.ptr[0], sizeof letters - 1);
-	bool plain = unit.len == 1;
-	bool binary = unit.len == 3 && memcmp(unit.ptr + 1, "iB", 2) == 0;
-	bool decimal = unit.len == 2 && unit.ptr[1] == 'B';
-	if (at == NULL || !(plain || binary || decimal))
-		return 0;
-	uint64_t factor = 1;
-	for (long power = at - letters; power >= 0; power--)
-		factor *= decimal ? 1000 : 1024;
-	return factor;
-}
-
-bool text_size(tn_view text, uint64_t *out)
-{
-	uint64_t v;
-	size_t n;
-	if (!lead_u64(text, &v, &n))
-		return false;
-	uint64_t factor = unit_factor((tn_view){ text.ptr + n, text.len - n });
-	return factor != 0 && mul_u64(v, factor, out);
-}
-
-size_t size_text(uint64_t bytes, char out[NUMTEXT])
-{
-	static const char units[] = "KMGTPE";
-	if (bytes < 1024) {
-		size_t n = u64_text(bytes, out);
-		memcpy(out + n, " B", 3);
-		return n + 2;
-	}
-	unsigned unit = 0, shift = 10;
-	while (unit < 5 && bytes >> shift >= 1024)
-		unit++, shift += 10;
-	uint64_t rest = bytes & ((UINT64_C(1) << shift) - 1);
-	uint64_t tenths = (bytes >> shift) * 10 + ((rest * 10 + (UINT64_C(1) << (shift - 1))) >> shift);
-	if (tenths >= 10240 && unit < 5) { /* 1023.96 KiB rounds to a whole MiB */
-		tenths = 10;
-		unit++;
-	}
-	size_t n = u64_text(tenths / 10, out);
-	return n + (size_t)snprintf(out + n, NUMTEXT - n, ".%u %ciB", (unsigned)(tenths % 10), units[unit]);
 }

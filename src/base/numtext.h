@@ -15,12 +15,7 @@ size_t f32_text(float v, char out[NUMTEXT]);
 double f32_decimal(float v);
 size_t u64_text(uint64_t v, char out[NUMTEXT]);
 size_t i64_text(int64_t v, char out[NUMTEXT]);
-/* Whole text, decimal, no sign (u64) or an optional '-' (i64), no surplus; false when it does not fit. */
+/* Whole text, decimal, no sign, no surplus; false when it does not fit. */
 bool   text_u64(tn_view text, uint64_t *out);
-bool   text_i64(tn_view text, int64_t *out);
-/* "500", "64K", "16MiB", "5GB": K M G T are powers of 1024 with or without "iB", of 1000 with "B". */
-bool   text_size(tn_view text, uint64_t *out);
-/* 1536 -> "1.5 KiB", exact bytes below 1024 as "512 B". */
-size_t size_text(uint64_t bytes, char out[NUMTEXT]);
 
 #endif

@@ -47,14 +47,21 @@ size_t utf8_decode(const uint8_t *p, size_t n, uint32_t *out)
 	return len;
 }
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
 /* Names are ASCII almost always: eight bytes at a step. */
 static size_t skip_ascii(const uint8_t *p, size_t i, size_t n)
 {
 	uint64_t word;
 	for (; n - i >= sizeof word; i += sizeof word) {
 		memcpy(&word, p + i, sizeof word);
-		if ((word & 0x8080808080808080u) != 0)
+		if ((word & HIGH_BITS) != 0)
 			break;
+	}
+	if (i < n && n - i < sizeof word && n >= sizeof word) { /* the last eight, some of them for the second time */
+		memcpy(&word, p + n - sizeof word, sizeof word);
+		if ((word & HIGH_BITS) == 0)
+			return n;
 	}
 	while (i < n && p[i] < 0x80)
 		i++;
@@ -85,51 +92,4 @@ size_t utf8_encode(uint32_t c, uint8_t out[4])
 		out[i] = (uint8_t)(0x80 | (c & 0x3f));
 	out[0] = (uint8_t)((0xf00u >> len & 0xff) | c); /* C0, E0 or F0 */
 	return len;
-}
-
-struct range { uint32_t first, last; };
-
-static bool in_ranges(uint32_t c, const struct range *ranges, size_t n)
-{
-	for (size_t i = 0; i < n && c >= ranges[i].first; i++)
-		if (c <= ranges[i].last)
-			return true;
-	return false;
-}
-
-/* Marks that combine with the character before, and characters without a shape. */
-static const struct range zero_wide[] = {
-	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x064b, 0x065f }, { 0x093c, 0x093c },
-	{ 0x0941, 0x0948 }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x200b, 0x200f }, { 0x202a, 0x202e },
-	{ 0x2060, 0x2064 }, { 0x20d0, 0x20ff }, { 0x3099, 0x309a }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
-	{ 0xfeff, 0xfeff }, { 0xe0100, 0xe01ef },
-};
-
-/* East Asian characters and pictographs. */
-static const struct range two_wide[] = {
-	{ 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0x4dbf },   { 0x4e00, 0xa4cf },
-	{ 0xa960, 0xa97f },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },
-	{ 0xff01, 0xff60 },   { 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff },
-	{ 0x1f900, 0x1f9ff }, { 0x1fa70, 0x1faff }, { 0x20000, 0x3fffd },
-};
-
-static size_t char_columns(uint32_t c)
-{
-	if (c < 0x300)
-		return 1;
-	if (in_ranges(c, zero_wide, sizeof zero_wide / sizeof *zero_wide))
-		return 0;
-	return in_ranges(c, two_wide, sizeof two_wide / sizeof *two_wide) ? 2 : 1;
-}
-
-size_t utf8_columns(tn_view v)
-{
-	size_t columns = 0;
-	for (size_t i = 0; i < v.len;) {
-		uint32_t c;
-		size_t len = utf8_decode(v.ptr + i, v.len - i, &c);
-		columns += len != 0 ? char_columns(c) : 1; /* a stray byte shows as one mark */
-		i += len != 0 ? len : 1;
-	}
-	return columns;
 }

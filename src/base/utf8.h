@@ -11,7 +11,5 @@ static inline bool utf8_ok(tn_view v) { return utf8_span(v) == v.len; }
 size_t utf8_decode(const uint8_t *p, size_t n, uint32_t *out);
 /* Writes a character (a scalar value) as 1 to 4 bytes; returns how many. */
 size_t utf8_encode(uint32_t c, uint8_t out[4]);
-/* Columns that the text takes on a terminal, near enough for aligned tables. */
-size_t utf8_columns(tn_view v);
 
 #endif

@@ -10,10 +10,10 @@
 struct convert {
 	const char     *to, *dtype, *quantize, *config, *arch;
 	struct opt_list filter, meta;
-	bool            allow_loss, carry, no_envelope, keep_unknown, dry_run, in_place, no_sync;
-	bool            no_config, no_tokenizer, resume;
+	bool            dry_run, in_place, no_config, no_tokenizer, resume;
 	uint64_t        align, slack;
-	int             endian, compress; /* 0, or what the library calls so */
+	int             endian; /* 0, or what the library calls so */
+	struct target_args target;
 };
 
 #define AT(field) offsetof(struct convert, field)
@@ -26,14 +26,6 @@ static const struct opt options[] = {
 	  "cast floating and quantised tensors: f32, f16, bf16, ..." },
 	{ "quantize", 0, OPT_TEXT, AT(quantize), "TYPE",
 	  "quantise weights, not norms or biases: q8_0, q4_0, apr_q8, ..." },
-	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL,
-	  "leave out what the format cannot hold" },
-	{ "carry", 0, OPT_FLAG, AT(carry), NULL,
-	  "keep tensors of types that the format lacks as bytes" },
-	{ "no-envelope", 0, OPT_FLAG, AT(no_envelope), NULL,
-	  "no envelope: what would go there is a loss" },
-	{ "keep-unknown", 0, OPT_FLAG, AT(keep_unknown), NULL,
-	  "in the same format: keep members unknown to it" },
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written and lost" },
 	{ "resume", 0, OPT_FLAG, AT(resume), NULL,
 	  "keep what is done when stopped; the same command goes on" },
@@ -46,14 +38,13 @@ static const struct opt options[] = {
 	  "no digests of the tokenizer's files" },
 	{ "align", 0, OPT_SIZE, AT(align), "N",
 	  "alignment of the data, where the format leaves it free" },
-	{ "compress", 0, OPT_CHOICE, AT(compress), "lz4|zstd", "apr: tensors in blocks of 64 KiB" },
 	{ "slack", 0, OPT_SIZE, AT(slack), "N",
 	  "leave room for later edits of metadata, where the format can" },
 	{ "endian", 0, OPT_CHOICE, AT(endian), "little|big",
 	  "byte order of OUT (GGUF), by default that of IN" },
 	{ "in-place", 0, OPT_FLAG, AT(in_place), NULL,
 	  "write OUT itself, without a temporary file" },
-	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
+	TARGET_OPTIONS(AT(target)),
 	OPT_END
 };
 
@@ -179,15 +170,13 @@ static bool named_type(const struct cli *cli, const char *option, const char *na
 
 static tn_write_options write_options(const struct cli *cli, const struct convert *o)
 {
-	return (tn_write_options){
-		.allow_loss = o->allow_loss,     .carry = o->carry,
-		.no_envelope = o->no_envelope,   .keep_unknown = o->keep_unknown,
-		.in_place = o->in_place,         .no_sync = o->no_sync,
-		.exact_path = true,              .align = o->align,
-		.compress = (tn_compress)o->compress,
-		.endian = (tn_endian)o->endian,  .slack = o->slack,
-		.max_memory = cli->max_memory,   .work = cli_work(cli),
-	};
+	tn_write_options out = target_options(cli, &o->target);
+	out.in_place = o->in_place;
+	out.exact_path = true;
+	out.align = o->align;
+	out.endian = (tn_endian)o->endian;
+	out.slack = o->slack;
+	return out;
 }
 
 /* A shard that stands alone is a mistake: what it lacks would be lacking in OUT. */
@@ -228,7 +217,7 @@ static enum status run(const struct cli *cli, const void *own)
 			.no_tokenizer = o->no_tokenizer, .arch = o->arch,
 		};
 		how.write.allow_loss |= o->dry_run;
-		status = convert(cli, in.file, &how, o->allow_loss);
+		status = convert(cli, in.file, &how, o->target.allow_loss);
 		input_close(&in);
 	}
 	free(pairs);

@@ -3,7 +3,6 @@
 #include "cli/fail.h"
 #include "cli/input.h"
 #include "cli/out.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,29 +139,11 @@ static void list_file(struct digests *have, const struct digests *want, const tn
 	digests_sort(have);
 }
 
-static bool read_all(const char *path, struct text *out)
-{
-	FILE *f = fopen(path, "rb");
-	if (f == NULL)
-		return false;
-	char piece[4096];
-	size_t n;
-	while ((n = fread(piece, 1, sizeof piece, f)) > 0)
-		text_add(out, piece, n);
-	bool good = !ferror(f);
-	int sys = errno;
-	fclose(f);
-	errno = sys;
-	return good;
-}
-
 static enum status read_list(const struct cli *cli, const char *path, struct digests *list)
 {
 	struct text text = { 0 }, complaint = { 0 };
-	enum status status = STATUS_YES;
-	if (!read_all(path, &text))
-		status = fail_system(cli, path, "read", errno);
-	else if (!digests_parse(list, text_is(&text), text.n, &complaint))
+	enum status status = input_text(&text, cli, path);
+	if (status == STATUS_YES && !digests_parse(list, text_is(&text), text.n, &complaint))
 		status = fail_with(cli, path, TN_E_FORMAT, "%s", text_is(&complaint));
 	text_free(&text);
 	text_free(&complaint);

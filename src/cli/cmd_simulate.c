@@ -103,7 +103,7 @@ static size_t sort_stages(const tn_meta *loads, struct stage *out)
 static void print_stages(const tn_meta *loads)
 {
 	static const struct column columns[] = { { "STAGE", false }, { "STREAMED", true }, { "PAGES", true } };
-	struct stage *stages = grab((tn_meta_count(loads) + 1) * sizeof *stages);
+	struct stage *stages = grab(((size_t)tn_meta_count(loads) + 1) * sizeof *stages);
 	size_t n = sort_stages(loads, stages);
 	struct table t;
 	table_init(&t, columns, 3);

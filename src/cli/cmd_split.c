@@ -2,12 +2,14 @@
 #include "cli/fail.h"
 #include "cli/input.h"
 #include "cli/out.h"
+#include "cli/target.h"
 #include <string.h>
 
 struct split {
-	const char *to, *name;
-	uint64_t    max_size, max_tensors;
-	bool        even, allow_loss, carry, no_envelope, keep_unknown, dry_run, no_sync;
+	const char        *to, *name;
+	uint64_t           max_size, max_tensors;
+	bool               even, dry_run;
+	struct target_args target;
 };
 
 #define AT(field) offsetof(struct split, field)
@@ -19,16 +21,8 @@ static const struct opt options[] = {
 	{ "name", 0, OPT_TEXT, AT(name), "STEM",
 	  "begins the names: STEM-00001-of-00003.EXT (model)" },
 	{ "to", 0, OPT_TEXT, AT(to), "FORMAT", "instead of the format of IN" },
-	{ "allow-loss", 0, OPT_FLAG, AT(allow_loss), NULL,
-	  "leave out what the format cannot hold" },
-	{ "carry", 0, OPT_FLAG, AT(carry), NULL,
-	  "keep tensors of types that the format lacks as bytes" },
-	{ "no-envelope", 0, OPT_FLAG, AT(no_envelope), NULL,
-	  "no envelope: what would go there is a loss" },
-	{ "keep-unknown", 0, OPT_FLAG, AT(keep_unknown), NULL,
-	  "in the same format: keep members unknown to it" },
 	{ "dry-run", 0, OPT_FLAG, AT(dry_run), NULL, "only say what would be written" },
-	{ "no-sync", 0, OPT_FLAG, AT(no_sync), NULL, "do not wait for the disk" },
+	TARGET_OPTIONS(AT(target)),
 	OPT_END
 };
 
@@ -98,12 +92,7 @@ static enum status split(const struct cli *cli, const struct split *o, const tn_
 	tn_split_options how = {
 		.format = o->to, .stem = o->name, .max_size = o->max_size,
 		.max_tensors = o->max_tensors, .even = o->even, .dry_run = o->dry_run,
-		.write = {
-			.allow_loss = o->allow_loss,   .carry = o->carry,
-			.no_envelope = o->no_envelope, .keep_unknown = o->keep_unknown,
-			.no_sync = o->no_sync,         .max_memory = cli->max_memory,
-			.work = cli_work(cli),
-		},
+		.write = target_options(cli, &o->target),
 	};
 	tn_shards *shards;
 	tn_error err = { 0 };

@@ -3,7 +3,6 @@
 #include "cli/fail.h"
 #include "cli/input.h"
 #include "cli/out.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,37 +36,24 @@ static const struct opt options[] = {
 /* ---- Lists of lines ---- */
 
 struct lines {
-	char    *text;
+	struct text text;
 	tn_view *list;
 	size_t   n;
 };
 
-static char *read_all(FILE *f, size_t *len)
-{
-	size_t cap = 1 << 16, n = 0, got;
-	char *text = grab(cap);
-	while ((got = fread(text + n, 1, cap - n, f)) > 0) {
-		n += got;
-		if (n == cap)
-			text = grab_again(text, cap *= 2);
-	}
-	*len = n;
-	return text;
-}
-
 /* The last line may lack its end; one that is empty is an empty token, except at the end of the
  * file. */
-static void split(struct lines *l, size_t len)
+static void split(struct lines *l)
 {
-	size_t cap = 0, from = 0;
+	size_t cap = 0, from = 0, len = l->text.n;
 	while (from < len) {
-		const char *end = memchr(l->text + from, '\n', len - from);
-		size_t n = end != NULL ? (size_t)(end - l->text) - from : len - from;
+		const char *at = l->text.p + from, *end = memchr(at, '\n', len - from);
+		size_t n = end != NULL ? (size_t)(end - at) : len - from;
 		if (l->n == cap) {
 			cap = cap > 0 ? 2 * cap : 1024;
 			l->list = grab_again(l->list, cap * sizeof *l->list);
 		}
-		l->list[l->n++] = (tn_view){ (const uint8_t *)l->text + from, n };
+		l->list[l->n++] = (tn_view){ (const uint8_t *)at, n };
 		from += n + 1;
 	}
 }
@@ -75,27 +61,20 @@ static void split(struct lines *l, size_t len)
 /* path may be NULL: no list. */
 static enum status read_lines(const struct cli *cli, const char *path, struct lines *l)
 {
-	size_t len;
 	if (path == NULL)
 		return STATUS_YES;
-	FILE *f = fopen(path, "rb");
-	if (f == NULL)
-		return fail_system(cli, path, "open", errno);
-	l->text = read_all(f, &len);
-	bool good = ferror(f) == 0;
-	int sys = errno;
-	fclose(f);
-	if (!good)
-		return fail_system(cli, path, "read", sys);
+	enum status status = input_text(&l->text, cli, path);
+	if (status != STATUS_YES)
+		return status;
 	l->list = grab(sizeof *l->list); /* an empty file is an empty list, which is there */
-	split(l, len);
+	split(l);
 	return STATUS_YES;
 }
 
 static void free_lines(struct lines *l)
 {
 	free(l->list);
-	free(l->text);
+	text_free(&l->text);
 }
 
 /* merges.txt begins with a line that names its version. */

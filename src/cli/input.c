@@ -146,3 +146,17 @@ enum status input_find(const struct input *in, const struct cli *cli, const char
 		return fail(cli, path, &err);
 	return STATUS_YES;
 }
+
+enum status input_text(struct text *out, const struct cli *cli, const char *path)
+{
+	enum { MOST = 256 << 20 };
+	static char piece[1 << 16];
+	FILE *f = fopen(path, "rb");
+	if (f == NULL)
+		return fail_system(cli, path, "open", errno);
+	for (size_t n; out->n <= MOST && (n = fread(piece, 1, sizeof piece, f)) > 0; )
+		text_add(out, piece, n);
+	int sys = out->n > MOST ? EFBIG : ferror(f) ? errno : 0;
+	fclose(f);
+	return sys == 0 ? STATUS_YES : fail_system(cli, path, "read", sys);
+}

@@ -3,6 +3,7 @@
 #define CLI_INPUT_H
 
 #include "cli/cli.h"
+#include "cli/text.h"
 
 struct input {
 	tn_file *file;
@@ -20,5 +21,8 @@ const char *input_part(const tn_file *file, size_t part);
 /* The index of the tensor of that name; a failure has been printed. */
 enum status input_find(const struct input *in, const struct cli *cli, const char *path,
                        const char *name, size_t *out);
+
+/* The whole of a list that the user names, which may be a pipe; at most 256 MiB, for a device may have no end. */
+enum status input_text(struct text *out, const struct cli *cli, const char *path);
 
 #endif

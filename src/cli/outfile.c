@@ -1,5 +1,6 @@
 /* outfile.c - an output file that appears whole or not at all; or standard output. */
 #define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE 1 /* mkstemps */
 #include "cli/outfile.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -9,12 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What a kill leaves behind is told by it. */
+static const char SUFFIX[] = ".tmp";
+
 /* The mode of the file that is replaced, or what the umask leaves. */
 static mode_t mode_for(const char *path)
 {
 	struct stat st;
 	if (stat(path, &st) == 0)
-		return st.st_mode & 07777;
+		return st.st_mode & 0777;
 	mode_t mask = umask(0);
 	umask(mask);
 	return 0666 & ~mask;
@@ -23,10 +27,10 @@ static mode_t mode_for(const char *path)
 static bool open_temp(struct outfile *o)
 {
 	struct text name = { 0 };
-	text_fmt(&name, "%s.XXXXXX", o->path);
+	text_fmt(&name, "%s.XXXXXX%s", o->path, SUFFIX);
 	o->temp = name.p;
 	signals_hold();
-	int fd = mkstemp(o->temp);
+	int fd = mkstemps(o->temp, sizeof SUFFIX - 1);
 	if (fd >= 0)
 		signals_temp(o->temp);
 	signals_release();
@@ -50,6 +54,8 @@ bool outfile_open(struct outfile *o, const char *path)
 		return true;
 	}
 	bool exists = stat(path, &st) == 0;
+	if (!exists && errno != ENOENT)
+		return false;
 	if (exists && S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
 		return false;

@@ -7,6 +7,7 @@
 #include "cli/js.h"
 #include "cli/out.h"
 #include "cli/tape.h"
+#include "cli/value_text.h"
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -51,14 +52,17 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* What is stored encoded has to be decoded somewhere: into one buffer, page after page. */
+/* What is stored encoded has to be decoded somewhere: into one buffer, page after page. The pages of a tape have the
+ * file's order of bytes, what is read has the host's. */
 static tn_code map_page(const tn_file *file, size_t tensor, tn_buffer *room, tn_view *out, tn_error *err)
 {
 	if (tn_bytes(file, tensor, out, err) != TN_E_UNSUPPORTED)
 		return err->code;
-	if (tn_read_buffer(file, tensor, room, err) == TN_OK)
-		*out = (tn_view){ room->ptr, room->len };
-	return err->code;
+	if (tn_read_buffer(file, tensor, room, err) != TN_OK)
+		return err->code;
+	value_swap(tn_tensor_at(file, tensor).dtype, room->ptr, room->len);
+	*out = (tn_view){ room->ptr, room->len };
+	return TN_OK;
 }
 
 static tn_code through_map(struct result *r, const tn_file *file, tn_pages *pages, tn_error *err)

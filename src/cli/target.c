@@ -18,3 +18,14 @@ enum status target_format(const struct cli *cli, const char *to, const char *pat
 		return fail_usage(cli, "%s can be read, not written", out->name);
 	return STATUS_YES;
 }
+
+tn_write_options target_options(const struct cli *cli, const struct target_args *args)
+{
+	return (tn_write_options){
+		.allow_loss = args->allow_loss,   .carry = args->carry,
+		.no_envelope = args->no_envelope, .keep_unknown = args->keep_unknown,
+		.compress = (tn_compress)args->compress,
+		.no_sync = args->no_sync,         .max_memory = cli->max_memory,
+		.work = cli_work(cli),
+	};
+}

@@ -1,11 +1,12 @@
 /* cbor.c - CBOR items through libcbor's streaming decoder.
  *
  * Tags and major type 7 are read here: the library refuses tags 5 to 20 and simple values that it has
- * no name for, and its floats pass through the processor, which loses the payload of a NaN. */
+ * no name for, and its floats pass through the processor, which loses the payload of a NaN. So are the
+ * counts of arrays and maps, which it cuts to a size_t, and a string's length is looked at before. */
 #include "codec/cbor.h"
 #include <cbor.h>
 
-enum { MAJOR_TAG = 6, MAJOR_SIMPLE = 7 };
+enum { MAJOR_BYTES = 2, MAJOR_TEXT, MAJOR_ARRAY, MAJOR_MAP, MAJOR_TAG, MAJOR_SIMPLE };
 enum { INFO_1 = 24, INFO_2, INFO_4, INFO_8, INFO_RESERVED, INFO_OPEN = 31 };
 
 /* ---- What libcbor reports ---- */
@@ -35,19 +36,16 @@ static void on_bytes(void *item, cbor_data p, size_t n) { string_is(item, CBOR_B
 static void on_bytes_start(void *item) { item_is(item, CBOR_BYTES_START, 0); }
 static void on_text(void *item, cbor_data p, size_t n) { string_is(item, CBOR_TEXT, p, n); }
 static void on_text_start(void *item) { item_is(item, CBOR_TEXT_START, 0); }
-static void on_array(void *item, size_t n) { item_is(item, CBOR_ARRAY, n); }
 static void on_array_start(void *item) { item_is(item, CBOR_ARRAY_START, 0); }
-static void on_map(void *item, size_t n) { item_is(item, CBOR_MAP, n); }
 static void on_map_start(void *item) { item_is(item, CBOR_MAP_START, 0); }
 
-/* Tags and major type 7 never reach the library, so their callbacks are never called. */
+/* What is read here never reaches the library, so its callbacks are never called. */
 static const struct cbor_callbacks callbacks = {
 	.uint8 = on_uint8, .uint16 = on_uint16, .uint32 = on_uint32, .uint64 = on_uint64,
 	.negint8 = on_negint8, .negint16 = on_negint16, .negint32 = on_negint32, .negint64 = on_negint64,
 	.byte_string = on_bytes, .byte_string_start = on_bytes_start,
 	.string = on_text, .string_start = on_text_start,
-	.array_start = on_array, .indef_array_start = on_array_start,
-	.map_start = on_map, .indef_map_start = on_map_start,
+	.indef_array_start = on_array_start, .indef_map_start = on_map_start,
 };
 
 /* ---- What is read here ---- */
@@ -116,24 +114,35 @@ static bool read_simple(struct cur *c, unsigned info, struct cbor_item *out)
 	return true;
 }
 
-static bool read_tag(struct cur *c, unsigned info, struct cbor_item *out)
+/* An item that is its head alone: a tag, or how many members follow. */
+static bool read_head(struct cur *c, enum cbor_kind kind, unsigned info, struct cbor_item *out)
 {
 	if (info < INFO_1) {
 		cur_take(c, 1);
-		item_is(out, CBOR_TAG, info);
+		item_is(out, kind, info);
 		return true;
 	}
 	const uint8_t *p = cur_take(c, 1 + (UINT64_C(1) << (info - INFO_1)));
 	if (p == NULL)
 		return false;
-	item_is(out, CBOR_TAG, info == INFO_1 ? p[1] : info == INFO_2 ? be16(p + 1) :
-	                       info == INFO_4 ? be32(p + 1) : be64(p + 1));
+	item_is(out, kind, info == INFO_1 ? p[1] : info == INFO_2 ? be16(p + 1) :
+	                   info == INFO_4 ? be32(p + 1) : be64(p + 1));
 	return true;
+}
+
+/* Whether a length stands here that is more than all there is, in 8 bytes, of which the library keeps a size_t. */
+static bool is_longer_than_input(const struct cur *c)
+{
+	unsigned major = c->p[0] >> 5;
+	return (major == MAJOR_BYTES || major == MAJOR_TEXT) && (c->p[0] & 31) == INFO_8 && cur_left(c) > 8 &&
+	       be64(c->p + 1) > cur_left(c);
 }
 
 static bool read_other(struct cur *c, struct cbor_item *out)
 {
-	struct cbor_decoder_result r = cbor_stream_decode(c->p, cur_left(c), &callbacks, out);
+	struct cbor_decoder_result r = { .status = CBOR_DECODER_NEDATA };
+	if (!is_longer_than_input(c))
+		r = cbor_stream_decode(c->p, cur_left(c), &callbacks, out);
 	if (r.status == CBOR_DECODER_FINISHED) {
 		cur_take(c, r.read);
 		return true;
@@ -159,9 +168,13 @@ bool cbor_next(struct cur *c, struct cbor_item *out)
 		cur_fail(c, TN_E_CORRUPT, "reserved additional information in a cbor item");
 		return false;
 	}
-	if (major == MAJOR_TAG)
-		return read_tag(c, info, out);
-	return major == MAJOR_SIMPLE ? read_simple(c, info, out) : read_other(c, out);
+	switch (major) {
+	case MAJOR_ARRAY:  return info == INFO_OPEN ? read_other(c, out) : read_head(c, CBOR_ARRAY, info, out);
+	case MAJOR_MAP:    return info == INFO_OPEN ? read_other(c, out) : read_head(c, CBOR_MAP, info, out);
+	case MAJOR_TAG:    return read_head(c, CBOR_TAG, info, out);
+	case MAJOR_SIMPLE: return read_simple(c, info, out);
+	default:           return read_other(c, out);
+	}
 }
 
 /* ---- Skipping ---- */

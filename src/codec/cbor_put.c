@@ -4,45 +4,37 @@
 
 enum { HEAD_MAX = 9 };
 
-void cbor_put_uint(struct buf *out, uint64_t v)
-{
-	uint8_t *to = buf_room(out, HEAD_MAX);
-	if (to != NULL)
-		out->len += cbor_encode_uint(v, to, HEAD_MAX);
-}
+enum { MAJOR_UINT, MAJOR_NEGINT, MAJOR_TEXT = 3, MAJOR_ARRAY, MAJOR_MAP };
 
-void cbor_put_int(struct buf *out, int64_t v)
+/* The head of any item is that of the number with another major type. The library's own functions for strings, arrays
+ * and maps take a size_t, which need not hold it. */
+static void put_head(struct buf *out, unsigned major, uint64_t n)
 {
-	if (v >= 0) {
-		cbor_put_uint(out, (uint64_t)v);
-		return;
-	}
-	uint8_t *to = buf_room(out, HEAD_MAX);
-	if (to != NULL)
-		out->len += cbor_encode_negint(~(uint64_t)v, to, HEAD_MAX); /* -1 - v */
-}
-
-/* A head whose number the library takes as a size_t. */
-static void put_head(struct buf *out, uint64_t n, size_t (*encode)(size_t, unsigned char *, size_t))
-{
-	size_t size;
 	uint8_t *to = buf_room(out, HEAD_MAX);
 	if (to == NULL)
 		return;
-	if (size_from_u64(n, &size))
-		out->len += encode(size, to, HEAD_MAX);
+	out->len += cbor_encode_uint(n, to, HEAD_MAX);
+	to[0] |= (uint8_t)(major << 5);
+}
+
+void cbor_put_uint(struct buf *out, uint64_t v) { put_head(out, MAJOR_UINT, v); }
+
+void cbor_put_int(struct buf *out, int64_t v)
+{
+	if (v >= 0)
+		put_head(out, MAJOR_UINT, (uint64_t)v);
 	else
-		out->failed = true;
+		put_head(out, MAJOR_NEGINT, ~(uint64_t)v); /* -1 - v */
 }
 
 void cbor_put_text(struct buf *out, tn_view v)
 {
-	put_head(out, v.len, cbor_encode_string_start);
+	put_head(out, MAJOR_TEXT, v.len);
 	buf_view(out, v);
 }
 
-void cbor_put_array(struct buf *out, uint64_t n) { put_head(out, n, cbor_encode_array_start); }
-void cbor_put_map(struct buf *out, uint64_t n) { put_head(out, n, cbor_encode_map_start); }
+void cbor_put_array(struct buf *out, uint64_t n) { put_head(out, MAJOR_ARRAY, n); }
+void cbor_put_map(struct buf *out, uint64_t n) { put_head(out, MAJOR_MAP, n); }
 void cbor_put_bool(struct buf *out, bool v) { buf_byte(out, v ? 0xf5 : 0xf4); }
 void cbor_put_null(struct buf *out) { buf_byte(out, 0xf6); }
 

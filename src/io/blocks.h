@@ -48,6 +48,8 @@ void blocks_stream(const struct source *s, const struct packing *p, unsigned thr
 /* n bytes of the tensor from off, which must lie inside it. Any thread. */
 tn_code blocks_read(const struct reader *r, const struct tensor *t, uint64_t off, void *buf,
                     size_t n, tn_error *err);
+/* What compressed a tensor that is stored in blocks. */
+tn_code blocks_codec(const struct reader *r, const struct tensor *t, enum block_codec *out, tn_error *err);
 /* Head and table as a whole: every block inside what is stored, none left over. */
 tn_code blocks_check(const struct reader *r, const struct tensor *t, tn_error *err);
 

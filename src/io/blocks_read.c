@@ -200,6 +200,14 @@ tn_code blocks_read(const struct reader *r, const struct tensor *t, uint64_t off
 	return err->code;
 }
 
+tn_code blocks_codec(const struct reader *r, const struct tensor *t, enum block_codec *out, tn_error *err)
+{
+	struct coded c = { .r = r, .t = t };
+	if (read_head(&c, err) == TN_OK)
+		*out = c.codec;
+	return err->code;
+}
+
 tn_code blocks_check(const struct reader *r, const struct tensor *t, tn_error *err)
 {
 	struct coded c = { .r = r, .t = t };

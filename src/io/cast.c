@@ -57,8 +57,7 @@ static enum block_rule rule_of(tn_dtype d) { return d == TN_APR_Q4 ? BLOCK_FLAT 
 static bool fits(tn_dtype d, const struct tensor *t)
 {
 	uint64_t bytes;
-	tn_error why = { .code = TN_OK };
-	return dtype_bytes(d, rule_of(d), t->rank, t->shape, &bytes, &why) == TN_OK;
+	return dtype_size(d, rule_of(d), t->rank, t->shape, &bytes);
 }
 
 tn_dtype cast_target(const struct cast_rules *rules, const struct tensor *t)

@@ -300,8 +300,6 @@ static bool same_shape(const struct tensor *a, const struct tensor *b)
 /* Whether the bytes that are there can be what the envelope says. */
 static bool agrees(const struct tensor *held, const struct tensor *meant)
 {
-	tn_error ignored = { .code = TN_OK };
-	uint64_t bytes;
 	if (same_shape(held, meant) && (held->dtype == meant->dtype || is_carrier(held->dtype, meant->dtype)))
 		return true;
 	bool bytes_only = held->dtype == TN_U8 || held->dtype == TN_I8;
@@ -309,11 +307,8 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 		return false;
 	if (meant->dtype == TN_QFLOAT || meant->dtype == TN_OPAQUE)
 		return bytes_only;
-	if (dtype_bytes(meant->dtype, BLOCK_ROWS, meant->rank, meant->shape, &bytes, &ignored) == TN_OK && bytes == held->nbytes)
-		return true;
-	ignored.code = TN_OK;
-	return dtype_bytes(meant->dtype, BLOCK_FLAT, meant->rank, meant->shape, &bytes, &ignored) == TN_OK &&
-	       bytes == held->nbytes;
+	return dtype_takes(meant->dtype, BLOCK_ROWS, meant->rank, meant->shape, held->nbytes) ||
+	       dtype_takes(meant->dtype, BLOCK_FLAT, meant->rank, meant->shape, held->nbytes);
 }
 
 /* What the container shows itself, a key or two, counts more. Its map may be other tensors' too: a new one is made. */

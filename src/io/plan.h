@@ -29,6 +29,12 @@ struct span {
 	tn_digest      hash;   /* TENSOR with digest, and DIGEST: after the run */
 };
 
+/* All or part of the bytes of tensor span->tensor, in whatever form. */
+static inline bool span_is_tensor(const struct span *span)
+{
+	return span->kind == SPAN_TENSOR || span->kind == SPAN_BLOCKS;
+}
+
 /* Going on where an earlier run of the same plan stopped. */
 struct plan_resume {
 	uint64_t               have; /* bytes that are there: up to the end of a span */

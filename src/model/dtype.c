@@ -44,76 +44,114 @@ const struct dtype_info *dtype_info(tn_dtype d)
 	return &table[i < TN_DTYPES ? i : TN_OPAQUE];
 }
 
-bool shape_elements(uint32_t rank, const uint64_t *shape, uint64_t *out)
+static inline bool elements_of(uint32_t rank, const uint64_t *shape, uint64_t *out)
 {
 	/* a zero anywhere makes the product 0, whatever would have overflowed on the way */
-	for (uint32_t i = 0; i < rank; i++) {
-		if (shape[i] == 0) {
-			*out = 0;
-			return true;
-		}
-	}
 	uint64_t n = 1;
-	for (uint32_t i = 0; i < rank; i++)
-		if (!mul_u64(n, shape[i], &n))
-			return false;
+	bool fits = true, empty = false;
+	for (uint32_t i = 0; i < rank; i++) {
+		fits = fits && mul_u64(n, shape[i], &n);
+		empty = empty || shape[i] == 0;
+	}
+	*out = empty ? 0 : n;
+	return fits || empty;
+}
+
+bool shape_elements(uint32_t rank, const uint64_t *shape, uint64_t *out)
+{
+	uint64_t n;
+	if (!elements_of(rank, shape, &n))
+		return false;
 	*out = n;
 	return true;
 }
 
-static tn_code overflow(tn_error *err)
-{
-	return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "shape overflows 64 bits");
-}
+/* Why a shape has no size. */
+enum size_fault { SIZE_KNOWN, SIZE_FREE, SIZE_OVERFLOWS, SIZE_RAGGED };
 
 /* Eight elements take as many bytes as one takes bits: counted so, no product is larger than the size. */
-static tn_code plain_bytes(const struct dtype_info *info, uint64_t elements, uint64_t *out, tn_error *err)
+static enum size_fault plain_size(const struct dtype_info *info, uint64_t elements, uint64_t *out)
 {
 	uint64_t bytes, rest = elements % 8 * info->bits;
 	if (rest % 8 != 0)
-		return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "%llu elements of %u bits fill no whole bytes",
-		               (unsigned long long)elements, info->bits);
-	if (!mul_u64(elements / 8, info->bits, &bytes) || !add_u64(bytes, rest / 8, out))
-		return overflow(err);
-	return TN_OK;
+		return SIZE_RAGGED;
+	return mul_u64(elements / 8, info->bits, &bytes) && add_u64(bytes, rest / 8, out) ? SIZE_KNOWN : SIZE_OVERFLOWS;
 }
 
-static tn_code block_bytes(const struct dtype_info *info, enum block_rule rule, uint32_t rank, const uint64_t *shape,
-                           uint64_t elements, uint64_t *out, tn_error *err)
+static uint64_t row_of(uint32_t rank, const uint64_t *shape) { return rank != 0 ? shape[rank - 1] : 1; }
+
+static enum size_fault block_size(const struct dtype_info *info, enum block_rule rule, uint32_t rank,
+                                  const uint64_t *shape, uint64_t elements, uint64_t *out)
 {
-	uint64_t row = rank != 0 ? shape[rank - 1] : 1;
-	if (rule == BLOCK_ROWS && info != &table[TN_APR_Q4] && elements != 0 && row % info->block_elems != 0)
-		return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "rows of %llu elements fill no whole blocks of %u",
-		               (unsigned long long)row, info->block_elems);
+	if (rule == BLOCK_ROWS && info != &table[TN_APR_Q4] && elements != 0 &&
+	    row_of(rank, shape) % info->block_elems != 0)
+		return SIZE_RAGGED;
 	uint64_t blocks = elements / info->block_elems + (elements % info->block_elems != 0);
-	return mul_u64(blocks, info->block_bytes, out) ? TN_OK : overflow(err);
+	return mul_u64(blocks, info->block_bytes, out) ? SIZE_KNOWN : SIZE_OVERFLOWS;
 }
 
 /* One f32 scale, then a byte for each element; nothing at all for no elements. */
-static tn_code apr_q8_bytes(uint64_t elements, uint64_t *out, tn_error *err)
+static enum size_fault apr_q8_size(uint64_t elements, uint64_t *out)
 {
 	if (elements == 0)
 		*out = 0;
 	else if (!add_u64(elements, 4, out))
-		return overflow(err);
-	return TN_OK;
+		return SIZE_OVERFLOWS;
+	return SIZE_KNOWN;
+}
+
+static inline enum size_fault size_of(const struct dtype_info *info, enum block_rule rule, uint32_t rank,
+                               const uint64_t *shape, uint64_t *out)
+{
+	uint64_t elements;
+	if (info->class == DTYPE_OPAQUE || info == &table[TN_QFLOAT])
+		return SIZE_FREE;
+	if (!elements_of(rank, shape, &elements))
+		return SIZE_OVERFLOWS;
+	return info->class == DTYPE_PLAIN ? plain_size(info, elements, out)
+	     : info->class == DTYPE_BLOCK ? block_size(info, rule, rank, shape, elements, out)
+	                                  : apr_q8_size(elements, out);
+}
+
+static tn_code ragged(const struct dtype_info *info, uint32_t rank, const uint64_t *shape, tn_error *err)
+{
+	uint64_t elements = 0;
+	if (info->class == DTYPE_BLOCK)
+		return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "rows of %llu elements fill no whole blocks of %u",
+		               (unsigned long long)row_of(rank, shape), info->block_elems);
+	shape_elements(rank, shape, &elements);
+	return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "%llu elements of %u bits fill no whole bytes",
+	               (unsigned long long)elements, info->bits);
 }
 
 tn_code dtype_bytes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t *out,
                     tn_error *err)
 {
 	const struct dtype_info *info = dtype_info(d);
-	uint64_t elements, n = 0;
-	if (info->class == DTYPE_OPAQUE || d == TN_QFLOAT)
+	uint64_t n = 0;
+	switch (size_of(info, rule, rank, shape, &n)) {
+	case SIZE_FREE:
 		return err_set(err, TN_E_UNSUPPORTED, TN_NO_OFFSET, "the size of %s does not follow from the shape", info->name);
-	if (!shape_elements(rank, shape, &elements))
-		return overflow(err);
-	tn_code code = info->class == DTYPE_PLAIN ? plain_bytes(info, elements, &n, err)
-	             : info->class == DTYPE_BLOCK ? block_bytes(info, rule, rank, shape, elements, &n, err)
-	                                          : apr_q8_bytes(elements, &n, err);
-	if (code == TN_OK)
-		*out = n;
-	return code;
+	case SIZE_OVERFLOWS:
+		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "shape overflows 64 bits");
+	case SIZE_RAGGED:
+		return ragged(info, rank, shape, err);
+	case SIZE_KNOWN:
+		break;
+	}
+	*out = n;
+	return TN_OK;
+}
+
+bool dtype_size(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t *out)
+{
+	return size_of(dtype_info(d), rule, rank, shape, out) == SIZE_KNOWN;
+}
+
+bool dtype_takes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t nbytes)
+{
+	uint64_t n;
+	return dtype_size(d, rule, rank, shape, &n) && n == nbytes;
 }
 
 bool tn_dtype_named(const char *name, tn_dtype *out)

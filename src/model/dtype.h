@@ -34,5 +34,9 @@ bool shape_elements(uint32_t rank, const uint64_t *shape, uint64_t *out);
  * UNSUPPORTED: the size does not follow from the shape. The messages carry no prefix: "shape overflows 64 bits". */
 tn_code dtype_bytes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t *out,
                     tn_error *err);
+/* Likewise, without a word why not, and so without the cost of one: readers ask it of every tensor. */
+bool dtype_size(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t *out);
+/* Whether it is this many bytes that the shape takes. */
+bool dtype_takes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t nbytes);
 
 #endif

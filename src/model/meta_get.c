@@ -1,6 +1,7 @@
 /* meta_get.c - reading metadata: the public getters, and the iterator that decodes raw arrays an item at a
  * time. */
 #include "base/bytes.h"
+#include "base/num.h"
 #include "model/meta.h"
 
 #include <math.h>
@@ -62,18 +63,20 @@ static void set_number(struct tn_meta *node, const struct meta_raw *raw, uint64_
 	}
 }
 
-/* Whoever made the raw array has walked it once: lengths lie inside it. */
+/* Whoever made the raw array has walked it once, and lengths lay inside it then. But the bytes may be those of a file that
+ * another process changes: what does not fit is cut, and nothing outside the array is touched. */
 static const tn_meta *next_raw(tn_meta_iter *it)
 {
 	_Static_assert(sizeof(struct tn_meta) <= sizeof it->scratch, "an item fits the iterator");
 	const struct meta_raw *raw = it->node->as.packed.raw;
-	const uint8_t *p = it->at;
+	const uint8_t *p = it->at, *end = raw->bytes + raw->len;
 	struct tn_meta item = { .type = raw->kind };
-	uint64_t head = raw_number(raw, p);
-	p += raw->width / 8;
+	bool whole = (size_t)(end - p) >= raw->width / 8u;
+	uint64_t head = whole ? raw_number(raw, p) : 0;
+	p = whole ? p + raw->width / 8 : end;
 	if (raw->kind == TN_META_STRING) {
-		item.as.s = (tn_view){ p, (size_t)head };
-		p += head;
+		item.as.s = (tn_view){ p, (size_t)min_u64(head, (uint64_t)(end - p)) };
+		p += item.as.s.len;
 	} else {
 		set_number(&item, raw, head);
 	}

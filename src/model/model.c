@@ -1,6 +1,7 @@
 /* model.c - making a model, and putting its tensors in order. */
 #include "model/model.h"
 
+#include "base/mem.h"
 #include "base/num.h"
 
 #include <stdlib.h>
@@ -92,14 +93,17 @@ static void scatter(const struct sort_key *from, struct sort_key *to, uint64_t n
 		to[starts[from[i].offset >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* By offset, as many digits as the largest has, low ones first; then those of one offset among
+/* By offset, the bits in which any two differ, low ones first; then those of one offset among
  * themselves. Two arrays take turns: the one that holds the result. */
 static struct sort_key *sort_by_offset(struct sort_key *keys, struct sort_key *spare, uint64_t n)
 {
-	uint64_t all = 0;
-	for (uint64_t i = 0; i < n; i++)
-		all |= keys[i].offset;
-	for (unsigned shift = 0; shift < 64 && all >> shift != 0; shift += DIGIT) {
+	uint64_t differ = 0;
+	unsigned shift = 0;
+	for (uint64_t i = 1; i < n; i++)
+		differ |= keys[i].offset ^ keys[0].offset;
+	while (differ != 0 && (differ >> shift & 1) == 0) /* offsets are aligned */
+		shift++;
+	for (; shift < 64 && differ >> shift != 0; shift += DIGIT) {
 		scatter(keys, spare, n, shift);
 		struct sort_key *done = spare;
 		spare = keys;
@@ -114,62 +118,73 @@ static struct sort_key *sort_by_offset(struct sort_key *keys, struct sort_key *s
 	return keys;
 }
 
-static void prefetch(const void *p)
+/* Moves tensor from[i] to place i for all i, along the cycles of the order: there is no second array of
+ * them, for which pages would have to be had. An entry that is done says its own place. */
+static void put_in_order(struct tensor *t, uint32_t n, uint32_t *from)
 {
-#if defined(__GNUC__)
-	__builtin_prefetch(p);
-	__builtin_prefetch((const char *)p + 64);
-#else
-	(void)p;
-#endif
-}
-
-/* The tensors in the order of their keys, NULL when memory is out; where[i], if there is such a list,
- * is where tensor i went. */
-static struct tensor *gather(struct arena *a, const struct tensor *t, uint64_t n,
-                             const struct sort_key *keys, uint32_t *where)
-{
-	enum { AHEAD = 8 };
-	struct tensor *sorted = arena_raw(a, n, sizeof *sorted);
-	for (uint64_t i = 0; sorted != NULL && i < n; i++) {
-		if (i + AHEAD < n)
-			prefetch(keys[i + AHEAD].t);
-		sorted[i] = *keys[i].t;
-		if (where != NULL)
-			where[keys[i].t - t] = (uint32_t)i;
+	for (uint32_t i = 0; i < n; i++) {
+		if (from[i] == i)
+			continue;
+		struct tensor first = t[i];
+		uint32_t hole = i;
+		for (uint32_t next = from[i]; next != i; next = from[hole]) {
+			t[hole] = t[next];
+			from[hole] = hole;
+			hole = next;
+		}
+		t[hole] = first;
+		from[hole] = hole;
 	}
-	return sorted;
 }
 
-static struct sort_key *make_keys(struct arena *a, const struct tensor *t, uint64_t n)
+/* What a sort needs and gives back: the keys, and as many again for its passes. */
+struct sort {
+	uint32_t         n;
+	struct sort_key *keys, *spare;
+};
+
+static bool sort_begin(struct sort *s, const struct tensor *t, uint64_t n)
 {
-	struct sort_key *keys = arena_raw(a, n, sizeof *keys);
-	for (uint64_t i = 0; keys != NULL && i < n; i++)
+	uint64_t bytes;
+	size_t size;
+	if (n > UINT32_MAX || !mul_u64(n, 2 * sizeof *s->keys, &bytes) || !size_from_u64(bytes, &size))
+		return false;
+	struct sort_key *keys = mem_alloc(size);
+	if (keys == NULL)
+		return false;
+	*s = (struct sort){ (uint32_t)n, keys, keys + n };
+	for (uint32_t i = 0; i < s->n; i++)
 		keys[i] = (struct sort_key){ t[i].offset, &t[i] };
-	return keys;
+	return true;
 }
 
-static struct tensor *sort_by_data(struct arena *a, struct tensor *t, uint64_t n, uint32_t *where)
+/* The keys are sorted, and in the first or the second half; the other one has room for a list of places,
+ * which is smaller than the keys and so stays near. */
+static void sort_end(struct sort *s, struct tensor *t, struct sort_key *sorted, uint32_t *where)
 {
+	uint32_t *from = (uint32_t *)(sorted == s->keys ? s->spare : s->keys);
+	for (uint32_t i = 0; i < s->n; i++) {
+		from[i] = (uint32_t)(sorted[i].t - t);
+		if (where != NULL)
+			where[from[i]] = i;
+	}
+	put_in_order(t, s->n, from);
+	mem_free(s->keys);
+}
+
+/* where[i], if there is such a list, becomes the place to which tensor i went. */
+static bool sort_by_data(struct tensor *t, uint64_t n, uint32_t *where)
+{
+	struct sort s;
 	if (in_order(t, n, by_data))
-		return t;
-	struct sort_key *keys = make_keys(a, t, n);
-	struct sort_key *spare = keys != NULL ? arena_raw(a, n, sizeof *spare) : NULL;
-	return spare != NULL ? gather(a, t, n, sort_by_offset(keys, spare, n), where) : NULL;
+		return true;
+	if (!sort_begin(&s, t, n))
+		return false;
+	sort_end(&s, t, sort_by_offset(s.keys, s.spare, n), where);
+	return true;
 }
 
-/* In place of what there was. */
-static bool put_back(struct tensor *t, const struct tensor *sorted, uint64_t n)
-{
-	if (sorted != NULL && sorted != t)
-		copy_bytes(t, sorted, (size_t)n * sizeof *t);
-	return sorted != NULL || n == 0;
-}
-
-bool model_sort_by_data(struct arena *a, struct tensor *t, uint64_t n)
-{
-	return put_back(t, sort_by_data(a, t, n, NULL), n);
-}
+bool model_sort_by_data(struct tensor *t, uint64_t n) { return sort_by_data(t, n, NULL); }
 
 bool model_sort_named_by_data(struct arena *a, struct model *m)
 {
@@ -179,17 +194,17 @@ bool model_sort_named_by_data(struct arena *a, struct model *m)
 	for (uint64_t i = 0; i < m->n; i++)
 		where[i] = (uint32_t)i;
 	m->by_name = where;
-	m->tensors = sort_by_data(a, m->tensors, m->n, where);
-	return m->tensors != NULL || m->n == 0;
+	return sort_by_data(m->tensors, m->n, where);
 }
 
-bool model_sort_by_name(struct arena *a, struct tensor *t, uint64_t n)
+bool model_sort_by_name(struct tensor *t, uint64_t n)
 {
+	struct sort s;
 	if (in_order(t, n, by_name))
 		return true;
-	struct sort_key *keys = make_keys(a, t, n);
-	if (keys == NULL)
+	if (!sort_begin(&s, t, n))
 		return false;
-	qsort(keys, (size_t)n, sizeof *keys, compare_name);
-	return put_back(t, gather(a, t, n, keys, NULL), n);
+	qsort(s.keys, s.n, sizeof *s.keys, compare_name);
+	sort_end(&s, t, s.keys, NULL);
+	return true;
 }

@@ -22,21 +22,22 @@ enum slice {
 	SLICE_ALIAS /* other tensors have these bytes as well */
 };
 
+/* A file may have a hundred thousand of these, and making room for them is much of what opening costs: large members first. */
 struct tensor {
 	tn_view         name;
-	tn_dtype        dtype;
-	enum encoding   enc;
-	bool            finite_scales; /* q4_k, q6_k: a scale that is no finite number counts as 0, as APR has it */
-	uint32_t        part;       /* which file of a set; 0 in a single file */
-	uint32_t        rank;
+	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
 	const uint64_t *shape;
 	uint64_t        nbytes;     /* logical bytes */
 	uint64_t        offset;     /* of the stored bytes, from the start of their file */
 	uint64_t        stored;
-	tn_view         dtype_text; /* the file's own word, for people and for opaque types */
-	enum slice      slice;
 	const tn_digest *digest;    /* BLAKE3 of the logical bytes as the file states it; NULL where it does not */
 	struct tn_meta *extras;     /* a map, or NULL; tensors of one file may share it, so it is replaced, not changed */
+	uint32_t        rank;
+	uint32_t        part;       /* which file of a set; 0 in a single file */
+	tn_dtype        dtype;
+	uint8_t         enc;        /* enum encoding */
+	uint8_t         slice;      /* enum slice */
+	bool            finite_scales; /* q4_k, q6_k: a scale that is no finite number counts as 0, as APR has it */
 	bool            missing;    /* of a file that is allowed to be partial: it reaches past the end */
 };
 
@@ -71,11 +72,11 @@ struct tn_meta *tensor_extras(struct arena *a, struct tensor *t);
 /* The subtree of a format in model.native, made when missing. */
 struct tn_meta *model_native(struct arena *a, struct model *m, const char *format);
 /* Sorts tensors by (offset, end): empty ones before the tensor that starts where they stand; stable.
- * False when the arena has no room for the order. */
-bool model_sort_by_data(struct arena *a, struct tensor *t, uint64_t n);
+ * False when there is no memory for the order. */
+bool model_sort_by_data(struct tensor *t, uint64_t n);
 /* Likewise, and model->by_name is set: the tensors stood in the order of their names. */
 bool model_sort_named_by_data(struct arena *a, struct model *m);
 /* By name, bytewise. */
-bool model_sort_by_name(struct arena *a, struct tensor *t, uint64_t n);
+bool model_sort_by_name(struct tensor *t, uint64_t n);
 
 #endif

@@ -3,6 +3,8 @@
 #define _FILE_OFFSET_BITS 64
 #include "sys/folder.h"
 
+#include "base/mem.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -101,9 +103,28 @@ tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_
 tn_code sys_folder_make(const char *path, bool *made, tn_error *err)
 {
 	*made = mkdir(path, 0777) == 0;
-	if (*made || (errno == EEXIST && sys_is_folder(path)))
-		return TN_OK;
-	return err_sys(err, errno, "make the folder", path);
+	int sys = errno;
+	/* of one that is there, some systems say first that this is no place to make any */
+	return *made || sys_is_folder(path) ? TN_OK : err_sys(err, sys, "make the folder", path);
+}
+
+tn_code sys_folder_make_all(const char *path, tn_error *err)
+{
+	bool made;
+	size_t n = strlen(path);
+	char *part = mem_alloc(n + 1);
+	if (part == NULL)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a path");
+	memcpy(part, path, n + 1);
+	for (size_t i = 1; i < n && err->code == TN_OK; i++) {
+		if (path[i] != '/')
+			continue;
+		part[i] = '\0';
+		sys_folder_make(part, &made, err);
+		part[i] = '/';
+	}
+	mem_free(part);
+	return err->code == TN_OK ? sys_folder_make(path, &made, err) : err->code;
 }
 
 void sys_folder_remove(const char *path)

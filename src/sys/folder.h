@@ -17,6 +17,8 @@ tn_code sys_folder_list(const char *path, struct arena *mem, struct sys_names *o
 tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_error *err);
 /* Makes the folder unless it is there; *made says which. */
 tn_code sys_folder_make(const char *path, bool *made, tn_error *err);
+/* Likewise, and those above it that are missing. */
+tn_code sys_folder_make_all(const char *path, tn_error *err);
 /* Removes an empty folder. */
 void    sys_folder_remove(const char *path);
 /* Removes a file; a failure has no consequence. */

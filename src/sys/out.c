@@ -310,7 +310,7 @@ static tn_code lock_partial(const struct sys_out *o, tn_error *err)
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	if (fcntl(o->fd, F_OFD_SETLK, &whole) != 0)
 		return err_sys(err, errno, "lock the unfinished file of", o->target);
-	if (stat(o->temp, &named) != 0 || fstat(o->fd, &opened) != 0)
+	if (lstat(o->temp, &named) != 0 || fstat(o->fd, &opened) != 0)
 		return err_sys(err, errno, "stat the unfinished file of", o->target);
 	if (named.st_dev != opened.st_dev || named.st_ino != opened.st_ino || !S_ISREG(opened.st_mode))
 		return err_sys(err, EBUSY, "take the unfinished file of", o->target);
@@ -342,7 +342,8 @@ static tn_code open_partial(struct sys_out *o, const char *path, uint64_t size, 
 	o->temp = partial_name(o->target);
 	if (o->temp == NULL)
 		return no_memory(err);
-	o->fd = open_retry(o->temp, O_CREAT, there ? st.st_mode & 0777 : 0666);
+	/* its name can be foreseen: what somebody else put there is neither followed nor waited for */
+	o->fd = open_retry(o->temp, O_CREAT | O_NOFOLLOW | O_NONBLOCK, there ? st.st_mode & 0777 : 0666);
 	if (o->fd < 0)
 		return err_sys(err, errno, "create", o->target);
 	return lock_partial(o, err) == TN_OK ? take_partial(o, size, have, err) : err->code;

@@ -27,20 +27,28 @@ static tn_code check_identity(int fd, const char *path, const struct sys_file *f
 	return same && span_fits(off, n, file->size) ? TN_OK : changed(path, err);
 }
 
-static tn_code write_all(int fd, const char *path, uint64_t off, const uint8_t *p, size_t n,
+/* *put counts what was written. */
+static tn_code write_all(int fd, const char *path, uint64_t off, const uint8_t *p, size_t n, size_t *put,
                          tn_error *err)
 {
-	while (n != 0) {
-		ssize_t put = pwrite(fd, p, n, (off_t)off);
-		if (put < 0 && errno == EINTR)
+	for (*put = 0; *put < n; ) {
+		ssize_t got = pwrite(fd, p + *put, n - *put, (off_t)(off + *put));
+		if (got < 0 && errno == EINTR)
 			continue;
-		if (put <= 0)
-			return err_sys(err, put < 0 ? errno : EIO, "pwrite", path);
-		p += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
+		if (got <= 0)
+			return err_sys(err, got < 0 ? errno : EIO, "pwrite", path);
+		*put += (size_t)got;
 	}
 	return TN_OK;
+}
+
+/* A disk that takes a part and no more: the old bytes go back over it, so that the file is what it was. */
+static void take_back(int fd, const char *path, uint64_t off, const uint8_t *old, size_t n, tn_error *err)
+{
+	tn_error again = { .code = TN_OK };
+	size_t put;
+	if (n != 0 && write_all(fd, path, off, old, n, &put, &again) != TN_OK)
+		err_prefix(err, "half of a change could not be taken back, the file is damaged");
 }
 
 static tn_code flush(int fd, const char *path, tn_error *err)
@@ -53,9 +61,9 @@ static tn_code flush(int fd, const char *path, tn_error *err)
 }
 
 tn_code sys_patch(const char *path, const struct sys_file *file, uint64_t off, const void *p,
-                  size_t n, bool sync,
-                  tn_error *err)
+                  const void *old, size_t n, bool sync, tn_error *err)
 {
+	size_t put;
 	int fd;
 	do
 		fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -63,8 +71,8 @@ tn_code sys_patch(const char *path, const struct sys_file *file, uint64_t off, c
 	if (fd < 0)
 		return err_sys(err, errno, "open", path);
 	tn_code code = check_identity(fd, path, file, off, n, err);
-	if (code == TN_OK)
-		code = write_all(fd, path, off, p, n, err);
+	if (code == TN_OK && (code = write_all(fd, path, off, p, n, &put, err)) != TN_OK)
+		take_back(fd, path, off, old, put, err);
 	if (code == TN_OK && sync)
 		code = flush(fd, path, err);
 	if (close(fd) != 0 && code == TN_OK)

@@ -18,8 +18,21 @@ extern const struct value_codec
 	codec_apr_q4,
 	codec_q4_0, codec_q4_1, codec_q5_0, codec_q5_1, codec_q8_0, codec_q8_1,
 	codec_q2_k, codec_q3_k, codec_q4_k, codec_q5_k, codec_q6_k, codec_q8_k,
+	codec_iq1_s, codec_iq1_m, codec_iq2_xxs, codec_iq2_xs, codec_iq2_s,
+	codec_iq3_xxs, codec_iq3_s,
 	codec_iq4_nl, codec_iq4_xs,
 	codec_tq1_0, codec_tq2_0, codec_q1_0, codec_q2_0, codec_mxfp4, codec_nvfp4;
+
+enum { SUPER = 256 }; /* elements of most of ggml's blocks */
+
+/* The codec of a type of such blocks that is only read, by a function for one block. */
+#define SUPER_DECODER(type, bytes)                                                                \
+	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)      \
+	{                                                                                         \
+		for (; n > 0; n -= SUPER, in += (bytes), out += SUPER)                            \
+			type##_block(in, out);                                                    \
+	}                                                                                         \
+	const struct value_codec codec_##type = { SUPER, bytes, decode_##type, NULL };
 
 /* ---- Loads that a compiler makes vectors of ---- */
 

@@ -11,8 +11,6 @@
  * the last 4. */
 #include "value/codec.h"
 
-enum { SUPER = 256 };
-
 /* ---- q1_0, q2_0 ---- */
 
 static void decode_q1_0(const uint8_t *restrict in, float *restrict out, size_t n)

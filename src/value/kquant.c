@@ -11,8 +11,6 @@
  * A value is d * scale * q - dmin * minimum; every product of these is exact in f32. */
 #include "value/codec.h"
 
-enum { SUPER = 256 };
-
 /* ---- q2_k, q3_k: codes of two bits, four planes over 32 bytes, twice ---- */
 
 /* The byte and the shift of element i. */
@@ -112,19 +110,11 @@ static void q6_k_block(const uint8_t *restrict in, float *restrict out)
 	}
 }
 
-#define DECODER(type, bytes)                                                                      \
-	static void decode_##type(const uint8_t *restrict in, float *restrict out, size_t n)      \
-	{                                                                                         \
-		for (; n > 0; n -= SUPER, in += (bytes), out += SUPER)                            \
-			type##_block(in, out);                                                    \
-	}                                                                                         \
-	const struct value_codec codec_##type = { SUPER, bytes, decode_##type, NULL };
-
-DECODER(q2_k, 84)
-DECODER(q3_k, 110)
-DECODER(q4_k, 144)
-DECODER(q5_k, 176)
-DECODER(q6_k, 210)
+SUPER_DECODER(q2_k, 84)
+SUPER_DECODER(q3_k, 110)
+SUPER_DECODER(q4_k, 144)
+SUPER_DECODER(q5_k, 176)
+SUPER_DECODER(q6_k, 210)
 
 void value_tame(tn_dtype type, uint8_t *blocks, size_t n)
 {

@@ -40,7 +40,7 @@ static bool killed_at(const struct fault_scene *scene, int n)
 static void kill_each(bool crc)
 {
 	struct fault_scene scene;
-	int n, with_old = 0, with_new = 0;
+	int n, with_old = 0, with_new = 0, with_temp = 0;
 	fault_scene_init(&scene, crc);
 	for (n = 1; n < MANY && killed_at(&scene, n); n++) {
 		bool is_new = files_equal(FAULT_TARGET, scene.expected);
@@ -50,11 +50,12 @@ static void kill_each(bool crc)
 		struct file_list temps = files_below(".", ".tmp");
 		size_t left = temps.n;
 		files_free(&temps);
-		assert_int_equal(left, is_new ? 0 : 1);
+		assert_true(left <= !is_new);
+		with_temp += left != 0;
 		assert_int_equal(fault_scene_reset(&scene), left);
 	}
 	assert_true(n < MANY);
-	assert_true(with_old >= 8);
+	assert_true(with_old > with_temp && with_temp >= 8); /* killed before there was one, and after */
 	assert_true(with_new >= 1); /* killed between the rename and the end */
 	assert_true(fault_scene_is(&scene, scene.expected));
 	fault_scene_fini(&scene);

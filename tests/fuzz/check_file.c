@@ -27,13 +27,14 @@ static void read_tensor(const tn_file *file, size_t i)
 	size_t found;
 	tn_view in_place;
 	tn_buffer copy = { 0 };
-	uint8_t byte;
+	uint8_t some[8]; /* whole elements of any type */
 	float first;
 	require(tn_tensor_find(file, t.name, &found, NULL) == TN_OK && found == i, "a tensor is found by its name");
 	if (t.extras != NULL)
 		check_tree(t.extras);
 	if (t.stored == 0 && t.nbytes != 0) { /* named by the file, but without bytes */
-		require(tn_read(file, i, 0, &byte, 1, NULL) == TN_E_CORRUPT, "bytes from nowhere");
+		size_t n = t.nbytes < sizeof some ? (size_t)t.nbytes : sizeof some;
+		require(tn_read(file, i, 0, some, n, NULL) == TN_E_CORRUPT, "bytes from nowhere");
 		return;
 	}
 	bool plain = tn_bytes(file, i, &in_place, NULL) == TN_OK;

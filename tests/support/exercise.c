@@ -27,9 +27,9 @@ static const char *read_tensor(const tn_file *file, size_t i, const tn_tensor *t
 {
 	tn_error err;
 	tn_view in_place;
-	uint8_t byte;
+	uint8_t some[8]; /* whole elements of any type */
 	if (t->stored == 0 && t->nbytes != 0) /* named by the file, but without bytes */
-		return tn_read(file, i, 0, &byte, 1, &err) == TN_E_CORRUPT ? NULL : "a tensor has bytes from nowhere";
+		return tn_read(file, i, 0, some, (size_t)min_u64(t->nbytes, sizeof some), &err) == TN_E_CORRUPT ? NULL : "a tensor has bytes from nowhere";
 	uint8_t *copy = malloc(t->nbytes != 0 ? (size_t)t->nbytes : 1);
 	if (copy == NULL)
 		return "no memory for a tensor";
@@ -196,19 +196,21 @@ static const char *check_pages(const tn_file *file)
 	return broken;
 }
 
+/* All is done, whatever was found before. */
 const char *exercise(const tn_file *file)
 {
+	const char *(*const checks[])(const tn_file *) = { check_map, check_estimates, check_pages, check_verify };
 	const char *broken = NULL;
-	for (size_t i = 0; i < tn_tensor_count(file) && broken == NULL; i++)
-		broken = check_tensor(file, i);
+	for (size_t i = 0; i < tn_tensor_count(file); i++) {
+		const char *why = check_tensor(file, i);
+		broken = broken != NULL ? broken : why;
+	}
 	uint64_t sum =
 		walk(tn_metadata(file), 0) + walk(tn_native(file), 0) + tn_file_parameters(file);
 	(void)sum;
-	if (broken == NULL)
-		broken = check_map(file);
-	if (broken == NULL)
-		broken = check_estimates(file);
-	if (broken == NULL)
-		broken = check_pages(file);
-	return broken != NULL ? broken : check_verify(file);
+	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+		const char *why = checks[i](file);
+		broken = broken != NULL ? broken : why;
+	}
+	return broken;
 }

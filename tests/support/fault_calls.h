@@ -11,7 +11,9 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 
 enum fault_call {
 	FAULT_PREAD, FAULT_WRITE, FAULT_PWRITE, FAULT_COPY, FAULT_FTRUNCATE, FAULT_FCHMOD, FAULT_FSYNC, FAULT_CLOSE,
-	FAULT_RENAME, FAULT_ANY
+	FAULT_RENAME, FAULT_OPEN, FAULT_UNLINK, FAULT_MKDIR, FAULT_RMDIR, FAULT_ANY
 };
 
 static struct {
@@ -29,6 +31,7 @@ static struct {
 	enum fault_call call;      /* which calls count */
 	int             at;        /* the one that fails, from 1; 0: none */
 	int             sys;       /* its errno; 0: the process dies instead, as by kill -9 */
+	bool            forever;   /* and all calls of the kind after it */
 	bool            shorten;   /* writes and copies of the kind do half of what they are asked */
 	bool            interrupt; /* every other call of the kind ends with EINTR */
 	int             seen;
@@ -54,7 +57,7 @@ static inline bool fault_strikes(enum fault_call call)
 		errno = EINTR;
 		return true;
 	}
-	if (fault.seen != fault.at)
+	if (fault.seen != fault.at && !(fault.forever && fault.at != 0 && fault.seen > fault.at))
 		return false;
 	if (fault.sys == 0)
 		kill(getpid(), SIGKILL);
@@ -114,16 +117,47 @@ int fchmod(int fd, mode_t mode)
 	return fault_strikes(FAULT_FCHMOD) ? -1 : (int)syscall(SYS_fchmod, fd, mode);
 }
 
+/* With FAULT_NO_DISK defined it counts, and waits for nothing: what it is worth in a crash of the system no test can tell. */
 int fsync(int fd)
 {
-	return fault_strikes(FAULT_FSYNC) ? -1 : (int)syscall(SYS_fsync, fd);
+	if (fault_strikes(FAULT_FSYNC))
+		return -1;
+#ifdef FAULT_NO_DISK
+	return fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+#else
+	return (int)syscall(SYS_fsync, fd);
+#endif
 }
 
 int rename(const char *from, const char *to)
 {
 	if (fault_strikes(FAULT_RENAME))
 		return -1;
-	return (int)syscall(SYS_renameat2, -100 /* AT_FDCWD */, from, -100, to, 0);
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list args;
+	va_start(args, flags);
+	unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
+	va_end(args);
+	return fault_strikes(FAULT_OPEN) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int unlink(const char *path)
+{
+	return fault_strikes(FAULT_UNLINK) ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	return fault_strikes(FAULT_MKDIR) ? -1 : (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
+int rmdir(const char *path)
+{
+	return fault_strikes(FAULT_RMDIR) ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 /* The descriptor goes even where the call fails, as on Linux. */

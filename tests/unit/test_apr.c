@@ -2,6 +2,7 @@
 #include "support/dump.h"
 #include "support/files.h"
 #include "support/hextext.h"
+#include "support/host.h"
 
 #include "base/view.h"
 
@@ -31,7 +32,7 @@ static tn_writer *new_writer(const tn_write_options *options)
 static void add(tn_writer *w, const char *name, tn_dtype dtype, uint32_t rank,
                 const uint64_t *shape, const void *bytes, size_t n)
 {
-	tn_source s = { .kind = TN_SOURCE_MEMORY, .memory = { bytes, n } };
+	tn_source s = { .kind = TN_SOURCE_MEMORY, .memory = { host_to_file(dtype, bytes, n), n } };
 	OK(tn_writer_add(w, tn_text(name), dtype, rank, shape, n, &s, &err));
 }
 
@@ -102,7 +103,7 @@ static void one_tensor(void **state)
 static void the_order_of_data(void **state)
 {
 	(void)state;
-	static const uint8_t h[] = { 0x00, 0x3c, 0x00, 0xc1, 0x00, 0xdc };
+	static const uint16_t h[] = { 0x3c00, 0xc100, 0xdc00 };
 	static const uint8_t q[] = { 0, 0, 0x80, 0x3f, 0x7f, 0xc0, 0x01, 0x00 };
 	static const uint64_t three[] = { 3 }, square[] = { 2, 2 };
 	for (int streamed = 0; streamed < 2; streamed++) {
@@ -573,6 +574,35 @@ static void deferred_tensors_stay_as_they_are(void **state)
 	free((void *)v.ptr);
 }
 
+/* A file that is compressed as a whole is decoded within the budget or not at all. */
+static void within_the_limit(const char *path, uint64_t step)
+{
+	size_t len, fits = 0, over = 0;
+	uint8_t *bytes = hextext_load(path, &len);
+	assert_non_null(bytes);
+	for (unsigned i = 1; i < 100; i++) {
+		tn_open_options how = { .limits.max_memory = i * step };
+		tn_file *f;
+		if (tn_open_memory(&f, (tn_view){ bytes, len }, &how, &err) == TN_OK) {
+			fits++;
+			tn_close(f);
+			continue;
+		}
+		assert_int_equal(err.code, TN_E_LIMIT);
+		over += strstr(err.msg, "decompressed") != NULL;
+	}
+	assert_true(fits > 0);
+	assert_true(over > 0);
+	free(bytes);
+}
+
+static void decompression_has_a_limit(void **state)
+{
+	(void)state;
+	within_the_limit(CORPUS "good-image_lz4.hex", 64);
+	within_the_limit(CORPUS "good-image_zstd.hex", 8192);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -594,6 +624,7 @@ int main(void)
 		cmocka_unit_test(stamps_that_are_none),
 		cmocka_unit_test(compressed),
 		cmocka_unit_test(deferred_tensors_stay_as_they_are),
+		cmocka_unit_test(decompression_has_a_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

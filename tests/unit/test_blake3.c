@@ -1,5 +1,6 @@
 /* test_blake3.c - the published test vectors, whole and in pieces. */
 #include "codec/blake3.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,6 +33,27 @@ static const struct { size_t len; const char *hex; } vectors[] = {
 	{ 31744, "62b6960e1a44bcc1eb1a611a8d6235b6b4b78f32e7abc4fb4c6cdcce94895c47" },
 	{ 102400, "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085" },
 };
+
+static void *hash_first(void *out)
+{
+	*(tn_digest *)out = b3_of((tn_view){ input, vectors[3].len });
+	return NULL;
+}
+
+/* Before any other test: the library looks at the processor with its first block. */
+static void threads_that_are_the_first(void **state)
+{
+	enum { THREADS = 4 };
+	pthread_t threads[THREADS];
+	tn_digest digests[THREADS];
+	(void)state;
+	for (size_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, hash_first, &digests[i]), 0);
+	for (size_t i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_digest(&digests[i], vectors[3].hex);
+	}
+}
 
 static void whole_inputs(void **state)
 {
@@ -75,6 +97,7 @@ static void a_digest_may_be_taken_midway(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_that_are_the_first),
 		cmocka_unit_test(whole_inputs),
 		cmocka_unit_test(pieces_give_the_same),
 		cmocka_unit_test(a_digest_may_be_taken_midway),

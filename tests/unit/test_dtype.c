@@ -145,6 +145,9 @@ static void sizes_follow_from_shapes(void **state)
 		if (code != shapes[i].code || bytes != (code == TN_OK ? shapes[i].bytes : 77))
 			fail_msg("case %zu: code %s, %llu bytes: %s", i, tn_code_name(code), (unsigned long long)bytes, err.msg);
 		assert_int_equal(err.code, code);
+		assert_int_equal(dtype_takes(shapes[i].dtype, shapes[i].rule, shapes[i].rank, shapes[i].shape, shapes[i].bytes),
+		                 code == TN_OK);
+		assert_false(dtype_takes(shapes[i].dtype, shapes[i].rule, shapes[i].rank, shapes[i].shape, shapes[i].bytes + 1));
 	}
 }
 

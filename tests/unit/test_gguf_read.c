@@ -4,6 +4,7 @@
 
 #include "model/meta.h"
 #include "support/files.h"
+#include "support/host.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,7 +170,7 @@ static void big_endian_data_read_as_little(void **state)
 	(void)state;
 	const uint64_t two = 2;
 	struct made m = made_head(1, 0, true);
-	uint8_t got[4];
+	uint16_t got[2];
 	tn_view view;
 	tn_error err;
 	made_info(&m, "t", 1, &two, 25, 0);
@@ -180,9 +181,14 @@ static void big_endian_data_read_as_little(void **state)
 	tn_file *f = open_made(&m);
 	assert_int_equal(tn_bytes(f, 0, &view, &err), TN_E_UNSUPPORTED);
 	assert_int_equal(tn_read(f, 0, 0, got, 4, &err), TN_OK);
-	assert_memory_equal(got, "\2\1\4\3", 4);
-	assert_int_equal(tn_read(f, 0, 1, got, 2, &err), TN_OK);
-	assert_memory_equal(got, "\1\4", 2);
+	assert_int_equal(got[0], 0x0102);
+	assert_int_equal(got[1], 0x0304);
+	if (host_is_big_endian()) {
+		assert_int_equal(tn_read(f, 0, 1, got, 2, &err), TN_E_USAGE);
+	} else {
+		assert_int_equal(tn_read(f, 0, 1, got, 2, &err), TN_OK);
+		assert_memory_equal(got, "\1\4", 2);
+	}
 	tn_close(f);
 	buf_fini(&m.b);
 }

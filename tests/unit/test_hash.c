@@ -4,6 +4,7 @@
 
 #include "support/api_kit.h"
 #include "support/files.h"
+#include "support/host.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,10 +42,9 @@ static void a_tensors_digest_is_that_of_its_bytes(void **state)
 		tn_view bytes = kit_file(formats[i]);
 		tn_file *f = kit_open(bytes);
 		for (size_t k = 0; k < tn_tensor_count(f); k++) {
-			tn_view v;
-			tn_digest d, want;
-			assert_int_equal(tn_bytes(f, k, &v, NULL), TN_OK);
-			want = digest_of(v);
+			tn_view v = host_file_bytes(f, k);
+			tn_digest d, want = digest_of(v);
+			free((void *)(uintptr_t)v.ptr);
 			assert_int_equal(tn_hash_tensor(f, k, &d, NULL), TN_OK);
 			assert_true(same(&d, &want));
 		}

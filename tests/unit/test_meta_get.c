@@ -244,6 +244,7 @@ static void floats_and_bools_of_a_file(void **state)
 		store(bytes, UINT64_C(0x7ff8000000000123), 64, big_endian);
 		store(bytes + 8, f64_bits(0.1), 64, big_endian);
 		raw.width = 64;
+		raw.len = 16;
 		it = tn_meta_items(&array);
 		const tn_meta *item = tn_meta_next(&it);
 		assert_true(item->as.f_bits == UINT64_C(0x7ff8000000000123));

@@ -29,9 +29,9 @@ static void the_bytes_are_changed(void **state)
 	for (int sync = 0; sync < 2; sync++) {
 		struct sys_file f = opened();
 		tn_error err = { .code = TN_OK };
-		assert_int_equal(sys_patch(path, &f, 3, "abc", 3, sync, &err), TN_OK);
+		assert_int_equal(sys_patch(path, &f, 3, "abc", "345", 3, sync, &err), TN_OK);
 		assert_true(files_equal(path, VIEW("012abc6789")));
-		assert_int_equal(sys_patch(path, &f, 10, "", 0, sync, &err), TN_OK);
+		assert_int_equal(sys_patch(path, &f, 10, "", "", 0, sync, &err), TN_OK);
 		sys_file_close(&f);
 	}
 }
@@ -39,7 +39,7 @@ static void the_bytes_are_changed(void **state)
 static void refuse(struct sys_file *f, uint64_t off, size_t n)
 {
 	tn_error err = { .code = TN_OK };
-	assert_int_equal(sys_patch(path, f, off, "abcdefghijk", n, false, &err), TN_E_USAGE);
+	assert_int_equal(sys_patch(path, f, off, "abcdefghijk", "01234567890", n, false, &err), TN_E_USAGE);
 	sys_file_close(f);
 }
 
@@ -68,7 +68,7 @@ static void the_system_may_refuse(void **state)
 	struct sys_file f = opened();
 	tn_error err = { .code = TN_OK };
 	assert_int_equal(remove(path), 0);
-	assert_int_equal(sys_patch(path, &f, 0, "a", 1, false, &err), TN_E_IO);
+	assert_int_equal(sys_patch(path, &f, 0, "a", "0", 1, false, &err), TN_E_IO);
 	sys_file_close(&f);
 }
 

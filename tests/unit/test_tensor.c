@@ -3,6 +3,7 @@
 
 #include "support/api_kit.h"
 #include "support/files.h"
+#include "support/host.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,11 +98,11 @@ static void bytes_are_lent_in_place(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct opened o = open_both(formats[i]);
 		tn_view v;
-		assert_int_equal(tn_bytes(o.in_memory, kit_find(o.in_memory, "matrix"), &v, NULL), TN_OK);
-		assert_ptr_equal(v.ptr, o.bytes.ptr + tn_tensor_at(o.in_memory, kit_find(o.in_memory, "matrix")).offset);
-		assert_int_equal(v.len, 24);
-		for (size_t k = 0; k < 24; k++)
-			assert_int_equal(v.ptr[k], kit_byte(1, k));
+		assert_int_equal(tn_bytes(o.in_memory, kit_find(o.in_memory, "line"), &v, NULL), TN_OK);
+		assert_ptr_equal(v.ptr, o.bytes.ptr + tn_tensor_at(o.in_memory, kit_find(o.in_memory, "line")).offset);
+		assert_int_equal(v.len, 5);
+		for (size_t k = 0; k < 5; k++)
+			assert_int_equal(v.ptr[k], kit_byte(3, k));
 		assert_int_equal(tn_bytes(o.in_memory, kit_find(o.in_memory, "empty"), &v, NULL), TN_OK);
 		assert_int_equal(v.len, 0);
 		/* without a map only what has no bytes can be lent */
@@ -114,11 +115,32 @@ static void bytes_are_lent_in_place(void **state)
 	}
 }
 
+/* Numbers of several bytes are lent where they are those of the host. */
+static void numbers_are_lent_in_the_order_of_the_host(void **state)
+{
+	(void)state;
+	struct opened o = open_both("safetensors");
+	size_t matrix = kit_find(o.in_memory, "matrix");
+	tn_view v;
+	tn_error err;
+	tn_code code = tn_bytes(o.in_memory, matrix, &v, &err);
+	if (host_is_big_endian()) {
+		assert_int_equal(code, TN_E_UNSUPPORTED);
+		assert_string_equal(err.msg, "tensor 'matrix' is little-endian: read it instead");
+	} else {
+		assert_int_equal(code, TN_OK);
+		assert_ptr_equal(v.ptr, o.bytes.ptr + tn_tensor_at(o.in_memory, matrix).offset);
+		assert_int_equal(v.len, 24);
+		assert_int_equal(v.ptr[23], kit_byte(1, 23));
+	}
+	close_both(&o);
+}
+
 static void ranges_are_read(void **state)
 {
 	(void)state;
 	static const struct { uint64_t offset; size_t len; bool fits; } ranges[] = {
-		{ 0, 24, true }, { 0, 0, true }, { 24, 0, true }, { 23, 1, true }, { 5, 7, true },
+		{ 0, 24, true }, { 0, 0, true }, { 24, 0, true }, { 23, 1, true }, { 5, 7, true }, { 4, 8, true }, { 20, 4, true },
 		{ 24, 1, false }, { 25, 0, false }, { 0, 25, false }, { 1, 24, false }, { UINT64_MAX, 1, false },
 		{ UINT64_MAX, 0, false }, { 8, SIZE_MAX, false }, { UINT64_MAX - 3, 8, false }, { 1, SIZE_MAX, false },
 	};
@@ -130,9 +152,11 @@ static void ranges_are_read(void **state)
 				uint8_t buf[25];
 				memset(buf, 0xee, sizeof buf);
 				tn_code code = tn_read(files[m], kit_find(files[m], "matrix"), ranges[k].offset, buf, ranges[k].len, NULL);
-				assert_int_equal(code, ranges[k].fits ? TN_OK : TN_E_USAGE);
+				bool cuts = host_is_big_endian() && (ranges[k].offset % 4 != 0 || ranges[k].len % 4 != 0);
+				bool read = ranges[k].fits && !cuts;
+				assert_int_equal(code, read ? TN_OK : TN_E_USAGE);
 				for (size_t b = 0; b < sizeof buf; b++)
-					assert_int_equal(buf[b], ranges[k].fits && b < ranges[k].len ? kit_byte(1, ranges[k].offset + b) : 0xee);
+					assert_int_equal(buf[b], read && b < ranges[k].len ? kit_byte(1, host_at(4, ranges[k].offset + b)) : 0xee);
 			}
 		}
 		close_both(&o);
@@ -159,7 +183,7 @@ static void whole_tensors_fill_a_buffer(void **state)
 	assert_int_equal(tn_read_buffer(o.read, kit_find(o.read, "matrix"), &b, NULL), TN_OK);
 	assert_int_equal(b.len, 24);
 	assert_int_equal((uintptr_t)b.ptr % 512, 0);
-	assert_int_equal(b.ptr[23], kit_byte(1, 23));
+	assert_int_equal(b.ptr[23], kit_byte(1, host_at(4, 23)));
 	assert_int_equal(tn_read_buffer(o.in_memory, kit_find(o.in_memory, "line"), &b, NULL), TN_OK);
 	assert_int_equal(b.len, 5);
 	assert_int_equal(b.ptr[4], kit_byte(3, 4));
@@ -194,6 +218,7 @@ int main(void)
 		cmocka_unit_test(names_lead_to_tensors),
 		cmocka_unit_test(other_names_and_numbers_lead_nowhere),
 		cmocka_unit_test(bytes_are_lent_in_place),
+		cmocka_unit_test(numbers_are_lent_in_the_order_of_the_host),
 		cmocka_unit_test(ranges_are_read),
 		cmocka_unit_test(the_message_names_the_range),
 		cmocka_unit_test(whole_tensors_fill_a_buffer),

@@ -98,7 +98,7 @@ static tn_view assemble(struct building *b)
 		b->records[i].offset += h.data_off;
 		buf_put(&out, record, thin_put_record(record, &b->records[i]));
 	}
-	buf_fill(&out, 0, b->data);
+	buf_fill(&out, 0, (size_t)b->data);
 	assert_false(out.failed);
 	buf_fini(&text);
 	return buf_bytes(&out);

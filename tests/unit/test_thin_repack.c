@@ -6,7 +6,7 @@
 #include "support/api_kit.h"
 #include "support/files.h"
 #include "support/hextext.h"
-#include "sys/dir.h"
+#include "sys/folder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,7 +151,7 @@ static void make_folder(const char *name)
 {
 	char *path = at(name);
 	tn_error err = { .code = TN_OK };
-	assert_int_equal(sys_make_folder(path, &err), TN_OK);
+	assert_int_equal(sys_folder_make_all(path, &err), TN_OK);
 	free(path);
 }
 

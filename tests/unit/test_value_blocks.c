@@ -1,5 +1,5 @@
 /* test_value_blocks.c - block types of which tests/values has no vector, against formulas for a
- * single element.
+ * single element; those that choose from grids, every row of them.
  *
  * The formulas take the layouts at their word, bit by bit and slowly; they are no loops over planes
  * and groups. */
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "codec/blake3.h"
 #include "value/value.h"
 
 #include <cmocka.h>
@@ -136,6 +137,60 @@ static void decoded_as_written(void **state)
 					         tn_dtype_name(k->dtype), i, (double)out[i],
 					         k->element(block, i));
 		}
+	}
+}
+
+/* ---- Grids ---- */
+
+/* What ggml decodes of GRID_BLOCKS blocks of noise, in which each row of a grid is more than once. */
+static const struct grid {
+	tn_dtype    dtype;
+	size_t      d; /* where the upper byte of an f16 is, which is kept finite */
+	const char *digest;
+} grids[] = {
+	{ TN_IQ1_S, 1, "b4aef3f1edcfdd4fb3c972c32ce45366197511230ff4663ff8186c9af937b2f9" },
+	{ TN_IQ1_M, 55, "cb8253d2a69b983dd8fc40f23ab41c1e9239121ac58e6d71a3564aca79058ae5" },
+	{ TN_IQ2_XXS, 1, "c1eff2004e6af4098a389af3957fcf3c746f747394db7aca620c31d52531e84c" },
+	{ TN_IQ2_XS, 1, "4c2590ad457acd7186e8e2cd8cbc133118ec3edc89d0e035bc66c6c240cb7435" },
+	{ TN_IQ2_S, 1, "a3998e2cf4ed87c0e6e45a06cff7116c0643f6d4d198798e5afd01c9ba702e87" },
+	{ TN_IQ3_XXS, 1, "de01e3c4a2b61787c1ec7b7082301b6e588476c9c33e1bd91886437e606e14b0" },
+	{ TN_IQ3_S, 1, "f11685d3589c8b4d1018fe56c32e74bc9d8e24092a00fe58a543621a375f9d54" },
+};
+enum { GRID_BLOCKS = 1024 };
+
+static tn_digest digest_of_noise(const struct grid *g)
+{
+	const struct value_codec *c = value_codec(g->dtype);
+	uint32_t x = 1;
+	uint8_t block[300], bytes[4 * VALUE_BLOCK];
+	float out[VALUE_BLOCK];
+	struct b3 hash;
+	tn_digest digest;
+	b3_init(&hash);
+	for (size_t n = 0; n < GRID_BLOCKS; n++) {
+		for (size_t i = 0; i < c->bytes; i++) {
+			x = x * 1664525 + 1013904223;
+			block[i] = (uint8_t)(x >> 24);
+		}
+		block[g->d] &= 0xbf;
+		c->decode(block, out, VALUE_BLOCK);
+		for (size_t i = 0; i < VALUE_BLOCK; i++)
+			put_le32(bytes + 4 * i, f32_bits(out[i]));
+		b3_update(&hash, bytes, sizeof bytes);
+	}
+	b3_final(&hash, &digest);
+	return digest;
+}
+
+static void every_row_of_grids(void **state)
+{
+	(void)state;
+	for (const struct grid *g = grids; g < grids + sizeof grids / sizeof *grids; g++) {
+		tn_digest digest = digest_of_noise(g);
+		char hex[2 * TN_DIGEST_LEN + 1];
+		tn_digest_text(&digest, hex);
+		if (strcmp(hex, g->digest) != 0)
+			fail_msg("%s: other values than those of ggml", tn_dtype_name(g->dtype));
 	}
 }
 
@@ -307,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decoded_as_written),
+		cmocka_unit_test(every_row_of_grids),
 		cmocka_unit_test(nvfp4_scales),
 		cmocka_unit_test(few_codes_are_nearest),
 		cmocka_unit_test(nvfp4_made_by_search),

@@ -60,20 +60,15 @@ const struct apr_dtype *apr_dtype_ggml(uint8_t code)
 /* Some producers pad each row of a matrix to whole blocks. */
 static bool padded_rows(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t size)
 {
-	tn_error ignored = { .code = TN_OK };
 	uint64_t row, rows, bytes;
 	if ((d != TN_Q4_K && d != TN_Q6_K) || rank < 2)
 		return false;
-	return dtype_bytes(d, BLOCK_FLAT, 1, &shape[rank - 1], &row, &ignored) == TN_OK &&
+	return dtype_size(d, BLOCK_FLAT, 1, &shape[rank - 1], &row) &&
 	       shape_elements(rank - 1, shape, &rows) && mul_u64(row, rows, &bytes) &&
 	       bytes == size;
 }
 
 bool apr_dtype_fits(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t size)
 {
-	tn_error ignored = { .code = TN_OK };
-	uint64_t bytes;
-	if (dtype_bytes(d, BLOCK_FLAT, rank, shape, &bytes, &ignored) == TN_OK && bytes == size)
-		return true;
-	return padded_rows(d, rank, shape, size);
+	return dtype_takes(d, BLOCK_FLAT, rank, shape, size) || padded_rows(d, rank, shape, size);
 }

@@ -4,22 +4,35 @@
  *	flag 0x0001   u32 length, one lz4 block
  *	flag 0x0002   zstd frames
  *
- * and all offsets are those of the file before compression. It is decoded into memory, within
- * the budget. */
+ * and all offsets are those of the file before compression. It is decoded into memory, and weights
+ * do not shrink much: unless the caller names a limit of memory, one that grows beyond all measure
+ * is refused long before the budget is spent. */
 #include "format/apr/read.h"
 
 #include "base/buf.h"
 #include "codec/lz4.h"
 #include "codec/zstd.h"
 
-/* No block of lz4 holds more than this many times its length. */
-enum { MOST_LZ4 = 255 };
+enum {
+	MOST_LZ4 = 255, /* no block of lz4 holds more than this many times its length */
+	GROWTH   = 64,  /* of what is larger than this: */
+	SMALL    = 64 << 20
+};
 
-static bool too_large(struct apr_reading *r, uint64_t n)
+/* Bytes that an image may have. */
+static uint64_t image_limit(const struct parse_job *job)
+{
+	uint64_t grown, budget = job->mem->budget;
+	if (job->limits->max_memory != 0 || !mul_u64(job->size, GROWTH, &grown))
+		return budget;
+	return min_u64(budget, max_u64(grown, SMALL));
+}
+
+static bool too_large(struct apr_reading *r, uint64_t limit)
 {
 	return apr_fail(r, TN_E_LIMIT, APR_HEADER,
-	                "decompressed the file takes %llu bytes, the memory limit is %llu",
-	                (unsigned long long)n, (unsigned long long)r->job->mem->budget);
+	                "decompressed the file takes more than %llu bytes, the limit%s",
+	                (unsigned long long)limit, r->job->limits->max_memory != 0 ? "" : " unless one of memory is given");
 }
 
 static bool lz4_image(struct apr_reading *r, tn_view packed)
@@ -28,9 +41,11 @@ static bool lz4_image(struct apr_reading *r, tn_view packed)
 	uint32_t n = packed.len >= 4 ? le32(packed.ptr) : 0;
 	if (n == 0 || n / MOST_LZ4 > packed.len - 4)
 		return false;
+	if (n > image_limit(job))
+		return too_large(r, image_limit(job));
 	uint8_t *image = arena_raw(job->mem, (uint64_t)APR_HEADER + n, 1);
 	if (image == NULL)
-		return job->mem->over ? too_large(r, (uint64_t)APR_HEADER + n)
+		return job->mem->over ? too_large(r, job->mem->budget)
 		                      : apr_no_memory(r, "apr: decompressed file");
 	memcpy(image, job->file.ptr, APR_HEADER);
 	job->image = (tn_view){ image, (size_t)APR_HEADER + n };
@@ -41,7 +56,8 @@ static bool zstd_image(struct apr_reading *r, tn_view packed)
 {
 	struct parse_job *job = r->job;
 	struct buf b;
-	buf_init(&b, job->mem->budget / 2); /* once more for the copy into the arena */
+	uint64_t limit = min_u64(image_limit(job), job->mem->budget / 2); /* once more for the copy into the arena */
+	buf_init(&b, limit);
 	buf_put(&b, job->file.ptr, APR_HEADER);
 	bool ok = zstd_unpack_all(packed, &b);
 	if (ok) {
@@ -51,7 +67,7 @@ static bool zstd_image(struct apr_reading *r, tn_view packed)
 	bool over = b.over, failed = b.failed;
 	buf_fini(&b);
 	if (over)
-		return too_large(r, job->mem->budget / 2);
+		return too_large(r, limit);
 	return failed ? apr_no_memory(r, "apr: decompressed file") : false;
 }
 

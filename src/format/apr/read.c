@@ -334,7 +334,7 @@ static bool read_sections(struct apr_reading *r)
 	if (!apr_read_index(r))
 		return false;
 	if (r->named ? !model_sort_named_by_data(job->mem, job->model)
-	             : !model_sort_by_data(job->mem, job->model->tensors, job->model->n))
+	             : !model_sort_by_data(job->model->tensors, job->model->n))
 		return apr_no_memory(r, "apr: order of tensors");
 	return check_apart(r);
 }

@@ -77,34 +77,29 @@ static bool read_dtype(struct apr_reading *r, struct tensor *t, uint8_t code, ui
 
 /* ---- Entries ---- */
 
-static bool read_shape(struct apr_reading *r, struct cur *c, struct tensor *t)
+static bool read_shape(struct apr_reading *r, const uint8_t *dims, struct tensor *t)
 {
-	t->rank = cur_u8(c);
-	tn_view dims = cur_view(c, 8 * (uint64_t)t->rank);
-	if (!cur_ok(c))
-		return false;
 	uint64_t *shape = arena_raw(r->job->mem, t->rank, sizeof *shape);
 	if (shape == NULL)
 		return apr_no_memory(r, "apr: tensor index");
 	for (uint32_t d = 0; d < t->rank; d++)
-		shape[d] = le64(dims.ptr + 8 * (size_t)d);
+		shape[d] = le64(dims + 8 * (size_t)d);
 	t->shape = shape;
 	return true;
 }
 
 static bool read_entry(struct apr_reading *r, struct cur *c, struct tensor *t)
 {
-	uint64_t at = cur_offset(c), offset;
+	uint64_t at = cur_offset(c);
 	*t = (struct tensor){ .rank = 0 };
-	uint16_t n   = cur_u16(c);
-	t->name      = cur_view(c, n);
-	uint8_t code = cur_u8(c);
-	if (!read_shape(r, c, t))
+	t->name           = cur_view(c, cur_u16(c));
+	uint8_t code      = cur_u8(c);
+	t->rank           = cur_u8(c);
+	tn_view numbers   = cur_view(c, 8 * ((uint64_t)t->rank + 2)); /* dimensions, offset, size */
+	if (!cur_ok(c) || !read_shape(r, numbers.ptr, t))
 		return false;
-	offset       = cur_u64(c);
-	t->stored    = cur_u64(c);
-	if (!cur_ok(c))
-		return false;
+	uint64_t offset   = le64(numbers.ptr + 8 * (size_t)t->rank);
+	t->stored         = le64(numbers.ptr + 8 * (size_t)t->rank + 8);
 	if (!add_u64(r->h.data_at, offset, &t->offset))
 		return apr_fail(r, TN_E_CORRUPT, at, "tensor '%s': its extent overflows 64 bits",
 		                ESC(t->name));
@@ -145,14 +140,17 @@ static bool check_order(struct apr_reading *r, const struct tensor *t, uint64_t 
 	                ESC(t->name), ESC(t[-1].name));
 }
 
-/* Where the file ends by this tensor's account. An overflow is told by the common laws. */
+/* Where the file ends by this tensor's account; one without bytes has none. An overflow is told by the
+ * common laws. */
 static void note_end(struct apr_reading *r, const struct tensor *t)
 {
 	uint64_t padded, end;
+	if (t->stored == 0)
+		return;
 	if (!align_up(t->stored, APR_ALIGN, &padded) || !add_u64(t->offset, padded, &padded))
 		padded = UINT64_MAX;
 	r->padded_end = max_u64(r->padded_end, padded);
-	if (t->stored != 0 && add_u64(t->offset, t->stored, &end))
+	if (add_u64(t->offset, t->stored, &end))
 		r->data_end = max_u64(r->data_end, end);
 }
 

@@ -16,29 +16,78 @@ static const struct region *footer_of(const struct model *m)
 	return NULL;
 }
 
+/* Adds [from, to) of the file to the CRC. */
+static tn_code add_bytes(struct verify_job *job, uint8_t *piece, uint64_t from, uint64_t to, uint32_t *crc)
+{
+	for (uint64_t at = from, n; at < to; at += n) {
+		n = min_u64(PIECE, to - at);
+		if (reader_read(job->file, at, piece, (size_t)n, job->err) != TN_OK)
+			return job->err->code;
+		*crc = crc32_update(*crc, piece, (size_t)n);
+	}
+	return TN_OK;
+}
+
+static tn_code read_field(struct verify_job *job, uint64_t at, uint32_t *out)
+{
+	uint8_t field[APR_FOOTER];
+	if (reader_read(job->file, at, field, sizeof field, job->err) == TN_OK)
+		*out = le32(field);
+	return job->err->code;
+}
+
+static tn_code check_footer(struct verify_job *job, uint8_t *piece, uint64_t at)
+{
+	uint32_t crc = 0, field;
+	if (add_bytes(job, piece, 0, at, &crc) != TN_OK || read_field(job, at, &field) != TN_OK)
+		return job->err->code;
+	if (field != crc)
+		report_add(job->report, TN_ERROR, TN_E_CHECKSUM, at, NO_TENSOR,
+		           "apr: the footer is %08" PRIx32 ", the bytes before it give %08" PRIx32,
+		           field, crc);
+	return TN_OK;
+}
+
+/* Where the index leaves more than a footer at the end, either bytes were added behind it or damage
+ * has made the index claim less: the footer stands where the data ends, or the file. */
+static tn_code seek_footer(struct verify_job *job, uint8_t *piece, uint64_t end)
+{
+	uint64_t last = job->file->size - APR_FOOTER;
+	uint32_t crc = 0, field;
+	if (add_bytes(job, piece, 0, end, &crc) != TN_OK || read_field(job, end, &field) != TN_OK)
+		return job->err->code;
+	if (field == crc)
+		return TN_OK;
+	if (add_bytes(job, piece, end, last, &crc) != TN_OK || read_field(job, last, &field) != TN_OK)
+		return job->err->code;
+	if (field != crc && field != 0) /* 0: the file ends in padding */
+		report_add(job->report, TN_ERROR, TN_E_CHECKSUM, end, NO_TENSOR,
+		           "apr: there is no footer where the data ends, nor at the end of the file");
+	return TN_OK;
+}
+
+/* Where all ends that header and index claim; tensors without bytes lie nowhere. */
+static uint64_t claimed_end(const struct model *m)
+{
+	uint64_t end = 0;
+	for (unsigned i = 0; i < m->n_regions; i++)
+		end = max_u64(end, m->regions[i].offset + m->regions[i].len);
+	for (uint64_t i = 0; i < m->n; i++)
+		if (m->tensors[i].stored != 0)
+			end = max_u64(end, m->tensors[i].offset + m->tensors[i].stored);
+	return end;
+}
+
 static tn_code verify_footer(struct verify_job *job)
 {
 	const struct region *footer = footer_of(job->model);
-	uint8_t field[APR_FOOTER];
-	uint32_t crc = 0;
-	if (footer == NULL)
-		return TN_OK;
-	uint8_t *piece = arena_raw(job->mem, min_u64(PIECE, footer->offset), 1);
+	uint64_t end = claimed_end(job->model);
+	uint8_t *piece = arena_raw(job->mem, min_u64(PIECE, job->file->size), 1);
 	if (piece == NULL)
 		return arena_err(job->mem, job->err, "apr: buffer");
-	for (uint64_t at = 0, n; at < footer->offset; at += n) {
-		n = min_u64(PIECE, footer->offset - at);
-		if (reader_read(job->file, at, piece, (size_t)n, job->err) != TN_OK)
-			return job->err->code;
-		crc = crc32_update(crc, piece, (size_t)n);
-	}
-	if (reader_read(job->file, footer->offset, field, sizeof field, job->err) != TN_OK)
-		return job->err->code;
-	if (le32(field) != crc)
-		report_add(job->report, TN_ERROR, TN_E_CHECKSUM, footer->offset, NO_TENSOR,
-		           "apr: the footer is %08" PRIx32 ", the bytes before it give %08" PRIx32,
-		           le32(field), crc);
-	return TN_OK;
+	if (footer != NULL)
+		return check_footer(job, piece, footer->offset);
+	return end < job->file->size && job->file->size - end > APR_FOOTER ? seek_footer(job, piece, end) : TN_OK;
 }
 
 /* Less than the alignment: more would be a gap. */
@@ -74,15 +123,6 @@ static tn_code verify_padding(struct verify_job *job)
 	return TN_OK;
 }
 
-static uint64_t longest_in_blocks(const struct model *m)
-{
-	uint64_t most = 0;
-	for (uint64_t i = 0; i < m->n; i++)
-		if (m->tensors[i].enc == ENC_BLOCKS)
-			most = max_u64(most, m->tensors[i].nbytes);
-	return most;
-}
-
 /* Every block of every compressed tensor; what does not decode is told and passed over. */
 static tn_code verify_blocks(struct verify_job *job)
 {
@@ -94,7 +134,7 @@ static tn_code verify_blocks(struct verify_job *job)
 		tn_error why = { .code = TN_OK, .offset = TN_NO_OFFSET };
 		if (t->enc != ENC_BLOCKS)
 			continue;
-		if (piece == NULL && (piece = arena_raw(job->mem, min_u64(BLOCKS, longest_in_blocks(m)), 1)) == NULL)
+		if (piece == NULL && (piece = arena_raw(job->mem, BLOCKS, 1)) == NULL)
 			return arena_err(job->mem, job->err, "apr: buffer");
 		blocks_check(job->file, t, &why);
 		for (uint64_t at = 0, n; at < t->nbytes && why.code == TN_OK; at += n) {

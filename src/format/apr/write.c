@@ -59,13 +59,9 @@ static bool check_size(struct apr_writing *w, const struct tensor *t)
  * are. */
 static void pack(struct apr_writing *w, struct apr_placed *p)
 {
-	tn_error ignored = { .code = TN_OK };
-	uint64_t bytes;
 	if (w->job->packed == NULL || w->job->packed[p->i].lengths == NULL)
 		return;
-	if (dtype_bytes(apr_dtype_coded(p->code)->dtype, BLOCK_FLAT, p->rank, p->shape, &bytes,
-	                &ignored) != TN_OK ||
-	    bytes != p->t->nbytes)
+	if (!dtype_takes(apr_dtype_coded(p->code)->dtype, BLOCK_FLAT, p->rank, p->shape, p->t->nbytes))
 		return;
 	p->packing = &w->job->packed[p->i];
 	p->code |= APR_PACKED;

@@ -69,7 +69,7 @@ static tn_code fill_tensors(struct reading *r, uint64_t metadata)
 	struct legacy_base base = { .after = PACK_HEADER + metadata, .modern = r->modern };
 	m->tensors = r->tensors;
 	m->n = r->n;
-	if (!model_sort_by_data(job->mem, m->tensors, m->n))
+	if (!model_sort_by_data(m->tensors, m->n))
 		return arena_err(job->mem, job->err, "burnpack: order of tensors");
 	if (legacy_find_base(job, &base) != TN_OK)
 		return job->err->code;

@@ -165,12 +165,14 @@ static bool unknown_member(struct reading *r, struct tensor *t, tn_view key)
 static bool check_length(struct reading *r, const struct descriptor *d)
 {
 	const struct tensor *t = d->t;
-	tn_error why = { .code = TN_OK };
+	tn_error why;
 	uint64_t want;
+	if (dtype_takes(t->dtype, BLOCK_FLAT, t->rank, t->shape, t->nbytes))
+		return true;
+	err_clear(&why);
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &want, &why) != TN_OK)
 		return walk_fail(&r->w, TN_E_CORRUPT, d->offset, "%s", why.msg);
-	return want == t->nbytes ||
-	       walk_fail(&r->w, TN_E_CORRUPT, d->offset, "%s of its shape takes %llu bytes, data_offsets give %llu",
+	return walk_fail(&r->w, TN_E_CORRUPT, d->offset, "%s of its shape takes %llu bytes, data_offsets give %llu",
 	                 dtype_info(t->dtype)->name, (unsigned long long)want, (unsigned long long)t->nbytes);
 }
 

@@ -103,15 +103,21 @@ static void note_empty_rows(struct reading *r, const struct tensor *t, uint64_t 
 		          "llama.cpp refuses the file");
 }
 
+static bool no_size(struct reading *r, const struct tensor *t, uint64_t at)
+{
+	tn_error why = { .code = TN_OK };
+	uint64_t bytes;
+	tn_code code = dtype_bytes(t->dtype, BLOCK_ROWS, t->rank, t->shape, &bytes, &why);
+	return fail(r, code, at, t->name, why.msg);
+}
+
 static bool read_size(struct reading *r, struct tensor *t, uint64_t at)
 {
 	tn_error *err = r->job->err;
 	if (t->dtype == TN_OPAQUE)
 		return true;
-	tn_error why = { .code = TN_OK };
-	tn_code code = dtype_bytes(t->dtype, BLOCK_ROWS, t->rank, t->shape, &t->nbytes, &why);
-	if (code != TN_OK)
-		return fail(r, code, at, t->name, why.msg);
+	if (!dtype_size(t->dtype, BLOCK_ROWS, t->rank, t->shape, &t->nbytes))
+		return no_size(r, t, at);
 	t->stored = t->nbytes;
 	note_empty_rows(r, t, at);
 	return err->code == TN_OK;
@@ -277,5 +283,5 @@ bool gguf_read_infos(struct reading *r)
 		note_end(r, t, r->n_infos);
 	m->tensors = t;
 	m->n = r->n_infos;
-	return model_sort_by_data(r->job->mem, t, m->n) || gguf_no_memory(r, GGUF ": tensor table");
+	return model_sort_by_data(t, m->n) || gguf_no_memory(r, GGUF ": tensor table");
 }

@@ -88,13 +88,10 @@ static bool name_fits(struct writing *w, const struct tensor *t)
 static bool rows_fit(const struct tensor *t, tn_dtype held)
 {
 	const struct dtype_info *info = dtype_info(held);
-	tn_error ignored = { .code = TN_OK };
-	uint64_t bytes;
 	if (info->class == DTYPE_BLOCK && t->rank != 0 &&
 	    t->shape[t->rank - 1] % info->block_elems != 0)
 		return false;
-	return dtype_bytes(held, BLOCK_ROWS, t->rank, t->shape, &bytes, &ignored) == TN_OK &&
-	       bytes == t->nbytes;
+	return dtype_takes(held, BLOCK_ROWS, t->rank, t->shape, t->nbytes);
 }
 
 static bool carry_bytes(struct writing *w, const struct tensor *t, struct placed *p)

@@ -495,7 +495,7 @@ static bool check_size(struct reading *r, struct tensor *t)
 
 static bool sort_entries(struct reading *r)
 {
-	return !r->unordered || model_sort_by_data(r->job->mem, r->tensors, r->n) || no_memory(r);
+	return !r->unordered || model_sort_by_data(r->tensors, r->n) || no_memory(r);
 }
 
 /* A file that is short is left to the common checks, which say what is missing. */

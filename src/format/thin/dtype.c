@@ -45,12 +45,6 @@ tn_dtype thin_dtype_word(tn_view text)
 
 tn_dtype thin_dtype(tn_view text, uint32_t rank, const uint64_t *shape, uint64_t size)
 {
-	tn_error ignored = { .code = TN_OK };
-	uint64_t bytes;
 	tn_dtype d = thin_dtype_word(text);
-	if (d == TN_OPAQUE || d == TN_QFLOAT)
-		return d;
-	if (dtype_bytes(d, BLOCK_FLAT, rank, shape, &bytes, &ignored) != TN_OK || bytes != size)
-		return TN_OPAQUE;
-	return d;
+	return d == TN_QFLOAT || dtype_takes(d, BLOCK_FLAT, rank, shape, size) ? d : TN_OPAQUE;
 }

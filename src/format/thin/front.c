@@ -125,10 +125,11 @@ static bool check_record(struct parse_job *job, uint64_t i, uint64_t off, uint64
 	return false;
 }
 
+/* Its length follows from where the next record starts: the bytes may be those of a file that another process changes. */
 static tn_view id_at(const void *table, uint64_t i)
 {
-	const uint8_t *p = ((const struct thin_table *)table)->at[i];
-	return (tn_view){ p + 2, le16(p) };
+	const uint8_t *const *at = ((const struct thin_table *)table)->at + i;
+	return (tn_view){ at[0] + 2, (size_t)(at[1] - at[0]) - THIN_RECORD };
 }
 
 bool thin_read_table(struct parse_job *job, const struct thin_header *h, struct thin_table *t)
@@ -137,7 +138,7 @@ bool thin_read_table(struct parse_job *job, const struct thin_header *h, struct 
 	if (!has_table(job, h))
 		return false;
 	*t = (struct thin_table){ .off = off, .n = h->page_count };
-	t->at = arena_raw(job->mem, t->n, sizeof *t->at);
+	t->at = arena_raw(job->mem, t->n + 1, sizeof *t->at);
 	if (t->at == NULL || !strmap_init(&t->ids, job->mem, t->n)) {
 		arena_err(job->mem, job->err, THIN ": page table");
 		return false;
@@ -146,6 +147,7 @@ bool thin_read_table(struct parse_job *job, const struct thin_header *h, struct 
 		if (!check_record(job, i, off, &end))
 			return false;
 		t->at[i] = job->file.ptr + off;
+		t->at[i + 1] = job->file.ptr + end;
 		t->twice += !strmap_add(&t->ids, id_at, t, i, &other);
 	}
 	t->bytes = (tn_view){ job->file.ptr + t->off, (size_t)(off - t->off) };

@@ -58,7 +58,7 @@ struct thin_record {
 struct thin_table {
 	tn_view        bytes;  /* of the whole table */
 	uint64_t       off, n;
-	const uint8_t **at;    /* [n] */
+	const uint8_t **at;    /* [n + 1]: where each starts, and the last one ends */
 	struct strmap  ids;    /* the first record of each id */
 	uint64_t       twice;  /* records whose id stood before */
 };

@@ -169,11 +169,10 @@ static bool check_places(struct checking *c)
 static void look_at_size(struct checking *c, const struct page *p)
 {
 	tn_dtype d = thin_dtype_word(p->dtype);
-	tn_error ignored = { .code = TN_OK };
 	uint64_t bytes = 0;
 	if (d == TN_OPAQUE || d == TN_QFLOAT || thin_dtype(p->dtype, p->rank, p->shape, p->size) == d)
 		return;
-	if (dtype_bytes(d, BLOCK_FLAT, p->rank, p->shape, &bytes, &ignored) != TN_OK)
+	if (!dtype_size(d, BLOCK_FLAT, p->rank, p->shape, &bytes))
 		return; /* the shape is at fault, and was found to be */
 	say(c, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, p->id, "it has %" PRIu64 " bytes, its shape and dtype take %" PRIu64, p->size,
 	    bytes);
@@ -217,9 +216,9 @@ static uint64_t list_ranges(struct checking *c, struct range *list)
 			continue;
 		struct thin_record r = thin_record_at(&c->f.table, i);
 		if (!inside(c, &r))
-			WRONG(c, r.offset, p->id, "the page that it is a slice of cannot be read");
+			WRONG(c, place_of(c, i), p->id, "the page that it is a slice of cannot be read");
 		else if (r.flags != 0)
-			WRONG(c, r.offset, p->id, "the page that it is a slice of is compressed");
+			WRONG(c, place_of(c, i), p->id, "the page that it is a slice of is compressed");
 		else if (!span_fits(p->fused_offset, p->size, r.stored))
 			WRONG(c, r.offset, p->id, "it does not lie inside the page that it is a slice of");
 		else

@@ -206,11 +206,8 @@ static const char *tensor_fault(const struct tensor *t)
 
 static bool check_size(struct writing *w, const struct tensor *t)
 {
-	tn_error why = { .code = TN_OK };
-	uint64_t bytes;
-	if (t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT)
-		return true;
-	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &bytes, &why) == TN_OK && bytes == t->nbytes)
+	if (t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT ||
+	    dtype_takes(t->dtype, BLOCK_FLAT, t->rank, t->shape, t->nbytes))
 		return true;
 	err_set(w->job->err, TN_E_CORRUPT, TN_NO_OFFSET, THIN ": tensor '%s': its shape and its bytes differ in size",
 	        ESC(t->name));

@@ -7,10 +7,10 @@ from harness import Format, Listing, Witness, same_text, same_value
 PLAIN = "f32 f16 bf16 f64 i8 i16 i32 i64".split()
 BLOCKS = ("q4_0 q4_1 q5_0 q5_1 q8_0 q8_1 q2_k q3_k q4_k q5_k q6_k q8_k iq2_xxs iq2_xs iq3_xxs iq1_s iq4_nl iq3_s iq2_s iq4_xs iq1_m "
 	"tq1_0 tq2_0 mxfp4 nvfp4 q1_0 q2_0").split()
-# Whose values are compared: those that Tenon decodes and the package has a function for.
+# Whose values are compared: all that the package has a function for.
 VALUES = {
-	"gguf": "q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4".split(),
-	"xllamacpp": "q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4 q1_0 q2_0".split(),
+	"gguf": set(BLOCKS) - {"q8_1", "q8_k", "q1_0", "q2_0"},
+	"xllamacpp": set(BLOCKS) - {"q8_1", "q8_k"},
 }
 QUANTISERS = "q8_0 q4_0 q4_1 q5_0 q5_1 q8_1 mxfp4 nvfp4 tq1_0 tq2_0 q1_0 q2_0".split()
 
@@ -71,7 +71,7 @@ def same_values(run, witness, source, file, names):
 
 
 def values(run, witness):
-	for file in theirs(run, "dtypes", "quantised", "ggml_dtypes", "ggml_blocks", "ggml_beyond"):
+	for file in theirs(run, "dtypes", "quantised", "ggml_dtypes", "ggml_blocks", "ggml_beyond", "ggml_grids"):
 		listing = run.listing(file)
 		if not witness.lacks(listing):
 			same_values(run, witness, file, file, [name for name, t in listing.tensors.items() if t.dtype in VALUES[witness.package]])
@@ -129,7 +129,7 @@ def big_endian(run, witness):
 
 def shards(run, witness):
 	"""Its shards are the file for us, and ours are what it writes."""
-	whole, split, ours = run.work / "theirs/python/gguf/quantised.gguf", run.work / "again/shards", run.work / "ours/shards"
+	whole, split, ours = run.work / "theirs/gguf_witness/gguf/quantised.gguf", run.work / "again/shards", run.work / "ours/shards"
 	split.mkdir()
 	witness.call("split", whole, split, 5)
 	first = min(split.iterdir())
@@ -174,7 +174,7 @@ FORMAT = Gguf(
 	witnesses=[Witness("gguf", "python", "gguf_witness", rewrites=gguf_writes, unknown=["q8_1", "q2_0"]),
 		Witness("xllamacpp", "c", "ggml_witness", rewrites=ggml_writes, sees=ggml_sees),
 		Witness("@huggingface/gguf", "node", "gguf", writes=False, rewrites=lambda listing: False,
-			sees=lambda tensor: tensor._replace(nbytes=None, digest=None), reads_text=lambda text: text.removeprefix("\ufeff"))],
+			hides=("version", "tensor_count", "kv_count"), sees=lambda tensor: tensor._replace(nbytes=None, digest=None), reads_text=lambda text: text.removeprefix("\ufeff"))],
 	dtypes=PLAIN + BLOCKS,
 	carriers={"flex32": "f32", "bool": "i8", "bool_u8": "i8", "bool_u32": "i32"},
 	bytes_dtype="i8",

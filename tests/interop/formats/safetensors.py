@@ -2,8 +2,10 @@
 import json
 import pathlib
 
+from formats.burnpack import is_module
 from harness import Format, Listing, Witness, same_text
 
+CAST_TO = "f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz".split()
 NUMPY = "bool u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64".split()
 
 
@@ -22,11 +24,11 @@ def same_file(a, b):
 
 
 def numpy_values(run, witness, files):
-	"""numpy reads the same values from our file and from our .npy, of at most some hundred tensors a file."""
+	"""numpy reads the same values from our file and from our .npy, of at most some 60 tensors a file."""
 	folder = run.work / "npy"
 	for file in files:
 		names = [name for name, tensor in run.listing(file).tensors.items() if tensor.dtype in NUMPY]
-		pairs = [(name, str(folder / f"{i}.npy")) for i, name in enumerate(names[::len(names) // 100 + 1])]
+		pairs = [(name, str(folder / f"{i}.npy")) for i, name in enumerate(names[::len(names) // 30 + 1])]
 		for name, npy in pairs:
 			run.tenon("get", "--as", "npy", "-o", npy, "--", file, name)
 		(folder / "list.json").write_text(json.dumps(pairs))
@@ -47,17 +49,34 @@ def aligned(run, witness):
 			Listing.of(plain_answer).difference(Listing.of(answer)) == "", f"the first tensor is at {first}")
 
 
+def casts(run, witness):
+	"""ml_dtypes has the numbers of all codes that we have, and makes the same codes of numbers."""
+	folder = run.work / "npy"
+	patterns, numbers = folder / "patterns.safetensors", folder / "numbers.safetensors"
+	for source, dtypes in ((patterns, ["f32"]), (numbers, CAST_TO)):
+		witness.call(source.stem, source)
+		for dtype in dtypes:
+			made = folder / f"{source.stem}.{dtype}.safetensors"
+			run.tenon("convert", "--quiet", "--no-sync", "--dtype", dtype, source, made)
+			kinds = {tensor.dtype for tensor in run.listing(made).tensors.values()}
+			differ = json.loads(witness.call("cast", made, source))
+			run.check(witness, f"{source.stem} cast to {dtype}: what ml_dtypes makes of them", kinds == {dtype} and not differ, f"{kinds}, not of {differ}")
+
+
 def more(run, witness, files):
 	aligned(run, witness)
 	if witness.language == "python":
 		numpy_values(run, witness, files)
+		casts(run, witness)
 
 
 FORMAT = Format(
 	name="safetensors",
 	extension="safetensors",
 	witnesses=[Witness("safetensors", "rust", "safetensors"),
-		Witness("safetensors", "python", "safetensors_witness", rewrites=lambda listing: False)],
+		Witness("safetensors", "python", "safetensors_witness", rewrites=lambda listing: False),
+		Witness("burn-store", "rust", "store_safetensors", rewrites=is_module, tells_metadata=False,
+			unknown="u16 c64 f8_e5m2 f8_e4m3 f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f6_e2m3 f6_e3m2 f4".split())],
 	dtypes=NUMPY + "bf16 c64 f8_e5m2 f8_e4m3 f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f6_e2m3 f6_e3m2 f4".split(),
 	carriers={"flex32": "f32", "bool_u8": "bool", "bool_u32": "u32"},
 	shows=same_text,

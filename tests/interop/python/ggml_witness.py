@@ -26,6 +26,7 @@ NAMES = {0: "u8", 1: "i8", 2: "u16", 3: "i16", 4: "u32", 5: "i32", 6: "f32", 7: 
 STRING, ARRAY = 8, 9
 TYPES = [n for n in range(43) if n not in (4, 5, 31, 32, 33, 36, 37, 38)]  # without those that were removed
 NEED_IMATRIX = [16, 17, 19]
+GRIDS = [16, 17, 18, 19, 21, 22, 29]
 BEYOND = [9, 42]                      # Q8_1 and Q2_0, of which gguf-py knows nothing or nothing true
 QUANTISERS = [n for n in TYPES if n not in (0, 1, 24, 25, 26, 27, 28, 30, 15, *BEYOND)]  # that ggml_quantize_chunk reaches
 
@@ -231,6 +232,12 @@ def beyond(writer):
 		writer.add(traits(kind).name.decode(), kind, (3, 256))
 
 
+def grids(writer):
+	"""Blocks enough to choose nearly every row of their grids."""
+	for kind in GRIDS:
+		writer.add(traits(kind).name.decode(), kind, (256, 256))
+
+
 def blocks(writer):
 	"""What its quantisers make of numbers like weights."""
 	rows, columns = 8, 512
@@ -272,7 +279,7 @@ def many(writer):
 
 
 def write(folder):
-	for fill in (dtypes, beyond, blocks, floats, pairs, shapes, many):
+	for fill in (dtypes, beyond, grids, blocks, floats, pairs, shapes, many):
 		writer = Writer()
 		lib.gguf_set_val_str(writer.gguf, b"general.architecture", b"llama")
 		fill(writer)

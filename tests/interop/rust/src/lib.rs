@@ -5,12 +5,17 @@
 //!     FORMAT rewrite IN OUT     reads IN and writes it again
 //!
 //! A line of `dump` is {"tensors":[{"name","dtype","shape","nbytes","digest"}],"metadata":{}}, or {"refused":WHY} or
-//! {"panicked":WHY}. The dtypes are in Tenon's words, the digest is BLAKE3 of the tensor's bytes, and floats for which
+//! {"panicked":WHY}; with "fault":WHY beside the tensors where the package has a check that a reader need not make, and it
+//! found something. The dtypes are in Tenon's words, the digest is BLAKE3 of the tensor's bytes, and floats for which
 //! JSON has no number are the strings that `tenon ls --json` uses.
 
+use burn_pack::DType;
+use burn_std::BoolStore;
 use serde_json::{json, Map, Value};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
+
+pub mod module;
 
 pub type Answer<T> = Result<T, String>;
 
@@ -27,6 +32,7 @@ pub trait Witness {
 pub struct Dump {
     tensors: Vec<Value>,
     pub metadata: Map<String, Value>,
+    pub fault: Option<String>,
 }
 
 impl Dump {
@@ -48,6 +54,17 @@ pub fn float(x: f64) -> Value {
         None if x.is_nan() => "NaN".into(),
         None if x > 0.0 => "Infinity".into(),
         None => "-Infinity".into(),
+    }
+}
+
+/// A dtype of the Burn framework in Tenon's words.
+pub fn burn_dtype_name(dtype: DType) -> String {
+    match dtype {
+        DType::Bool(BoolStore::Native) => "bool".into(),
+        DType::Bool(BoolStore::U8) => "bool_u8".into(),
+        DType::Bool(BoolStore::U32) => "bool_u32".into(),
+        DType::QFloat(_) => "qfloat".into(),
+        plain => format!("{plain:?}").to_lowercase(),
     }
 }
 
@@ -82,7 +99,7 @@ pub fn hard_names() -> Vec<String> {
 
 fn one_line<W: Witness>(path: &Path) -> Value {
     match catch_unwind(AssertUnwindSafe(|| W::dump(path))) {
-        Ok(Ok(dump)) => json!({"tensors": dump.tensors, "metadata": dump.metadata}),
+        Ok(Ok(dump)) => json!({"tensors": dump.tensors, "metadata": dump.metadata, "fault": dump.fault}),
         Ok(Err(why)) => json!({ "refused": why }),
         Err(panic) => {
             let why = panic.downcast_ref::<String>().cloned();

@@ -3,7 +3,7 @@
 use burn_pack::{Bytes, DType, Reader, Scalar, Tensor, Writer};
 use burn_std::quantization::{quantized_data_len, QuantMode, QuantScheme, QuantStore, QuantValue, ScaleDtype};
 use burn_std::{BoolStore, Shape};
-use interop::{float, hard_names, made_up, made_up_bools, Answer, Dump, Witness};
+use interop::{burn_dtype_name, float, hard_names, made_up, made_up_bools, Answer, Dump, Witness};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -26,16 +26,6 @@ const DTYPES: [DType; 16] = [
     DType::Bool(BoolStore::U32),
 ];
 
-fn dtype_name(dtype: DType) -> String {
-    match dtype {
-        DType::Bool(BoolStore::Native) => "bool".into(),
-        DType::Bool(BoolStore::U8) => "bool_u8".into(),
-        DType::Bool(BoolStore::U32) => "bool_u32".into(),
-        DType::QFloat(_) => "qfloat".into(),
-        plain => format!("{plain:?}").to_lowercase(),
-    }
-}
-
 // ---- Files ----
 
 fn tensor_of(name: &str, dtype: DType, shape: &[usize], param_id: Option<u64>) -> Tensor {
@@ -53,7 +43,7 @@ fn tensor(name: &str, dtype: DType, shape: &[usize]) -> Tensor {
 }
 
 fn dtypes() -> Writer {
-    Writer::new(DTYPES.iter().map(|&d| tensor(&dtype_name(d), d, &[3, 5])).collect())
+    Writer::new(DTYPES.iter().map(|&d| tensor(&burn_dtype_name(d), d, &[3, 5])).collect())
 }
 
 /// Every value type in every store, with scales of every kind; the crate itself says how long the data is.
@@ -223,7 +213,7 @@ impl Witness for Burnpack {
         }
         for tensor in reader.into_tensors().map_err(|e| e.to_string())? {
             let (name, dtype, shape, _, bytes) = tensor.into_parts().map_err(|e| e.to_string())?;
-            dump.tensor(&name, &dtype_name(dtype), &shape.to_vec(), &bytes);
+            dump.tensor(&name, &burn_dtype_name(dtype), &shape.to_vec(), &bytes);
         }
         Ok(dump)
     }

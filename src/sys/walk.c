@@ -1,7 +1,7 @@
-/* dir.c - folders. */
+/* walk.c - all files below a folder. */
 #define _GNU_SOURCE 1
 #define _FILE_OFFSET_BITS 64
-#include "sys/dir.h"
+#include "sys/walk.h"
 
 #include "base/mem.h"
 
@@ -21,38 +21,6 @@ enum sys_kind sys_kind_of(const char *path)
 	struct stat st;
 	return lstat(path, &st) == 0 ? kind_of(st.st_mode) : SYS_NOTHING;
 }
-
-/* ---- Making ---- */
-
-/* The folder at path, whose parents are there. */
-static tn_code make_one(const char *path, tn_error *err)
-{
-	struct stat st;
-	if (mkdir(path, 0777) == 0)
-		return TN_OK;
-	int sys = errno;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? TN_OK : err_sys(err, sys, "make the folder", path);
-}
-
-tn_code sys_make_folder(const char *path, tn_error *err)
-{
-	size_t n = strlen(path);
-	char *part = mem_alloc(n + 1);
-	if (part == NULL)
-		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "no memory for a path");
-	memcpy(part, path, n + 1);
-	for (size_t i = 1; i < n && err->code == TN_OK; i++) {
-		if (path[i] != '/')
-			continue;
-		part[i] = '\0';
-		make_one(part, err);
-		part[i] = '/';
-	}
-	mem_free(part);
-	return err->code == TN_OK ? make_one(path, err) : err->code;
-}
-
-/* ---- Walking ---- */
 
 struct walk {
 	sys_visit_fn visit;
@@ -76,7 +44,7 @@ static void walk_name(const struct walk *w, const char *folder, const char *name
 	size_t n = strlen(folder), len = strlen(name);
 	char *path = mem_alloc(n + len + 2);
 	if (path == NULL) {
-		err_set(w->err, TN_E_NOMEM, TN_NO_OFFSET, "no memory for a path");
+		err_set(w->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a path");
 		return;
 	}
 	memcpy(path, folder, n);

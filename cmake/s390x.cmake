@@ -1,0 +1,10 @@
+# Toolchain: s390x, which is big-endian. Tests run in the emulator of qemu.
+set(CMAKE_SYSTEM_PROCESSOR s390x)
+set(TENON_CROSS s390x)
+set(CROSS_TRIPLET s390x-linux-gnu)
+set(CROSS_MULTIARCH s390x-linux-gnu)
+set(CROSS_LOADER ld64.so.1)
+include(${CMAKE_CURRENT_LIST_DIR}/cross.cmake)
+find_program(QEMU_S390X NAMES qemu-s390x-static qemu-s390x)
+mark_as_advanced(QEMU_S390X)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_S390X})

@@ -1,0 +1,189 @@
+/* zoo_apr.c - hostile APR files, among them those that grow when they are decompressed. */
+#include "limits/zoo.h"
+#include "codec/lz4.h"
+#include "codec/zstd.h"
+#include "format/apr/layout.h"
+#include "io/blocks.h"
+
+#include <stdlib.h>
+
+enum { TAIL = 400 };
+
+static void header(struct buf *b, uint32_t tensors, uint64_t metadata_len, uint64_t index_at, uint64_t data_at, unsigned flags)
+{
+	const struct apr_header h = {
+		.major = APR_MAJOR, .minor = APR_MINOR, .flags = (uint16_t)(APR_ROW_MAJOR | flags), .count = tensors,
+		.metadata_at = APR_HEADER, .metadata_len = (uint32_t)metadata_len, .index_at = index_at, .data_at = data_at,
+	};
+	apr_header_put(&h, b->ptr);
+}
+
+static void pad(struct buf *b) { buf_fill(b, 0, (size_t)pad_to(b->len, APR_ALIGN)); }
+
+static void begin(struct buf *b)
+{
+	buf_fill(b, 0, APR_HEADER);
+	buf_text(b, "{}");
+	pad(b);
+}
+
+static void entry(struct buf *b, const char *name, size_t n, uint8_t code, unsigned rank, uint64_t dim, uint64_t len)
+{
+	buf_u16(b, (uint16_t)n);
+	buf_put(b, name, n);
+	buf_byte(b, code);
+	buf_byte(b, (uint8_t)rank);
+	for (unsigned d = 0; d < rank; d++)
+		buf_u64(b, d == 0 ? dim : UINT64_C(1) << 62);
+	buf_u64(b, 0);
+	buf_u64(b, len);
+}
+
+static void end(struct buf *b, unsigned tensors)
+{
+	uint64_t index = APR_HEADER + APR_ALIGN;
+	pad(b);
+	header(b, tensors, 2, index, b->len, 0);
+}
+
+/* ---- The index ---- */
+
+static void empty_tensor(struct buf *b, unsigned i)
+{
+	char name[16];
+	entry(b, name, (size_t)snprintf(name, sizeof name, "%08x", i), 7, 1, 0, 0);
+}
+
+static void huge_shape(struct buf *b, unsigned i)
+{
+	char name[16];
+	entry(b, name, (size_t)snprintf(name, sizeof name, "%08x", i), 3, 20, 0, 0);
+}
+
+static void not_text(struct buf *b, unsigned i)
+{
+	char name[16];
+	size_t n = (size_t)snprintf(name, sizeof name, "\xff%08x", i);
+	entry(b, name, n, 7, 9, 0, 0);
+}
+
+static void tensors(struct buf *b) { begin(b), end(b, zoo_fill(b, empty_tensor, TAIL)); }
+static void huge_shapes(struct buf *b) { begin(b), end(b, zoo_fill(b, huge_shape, TAIL)); }
+static void not_texts(struct buf *b) { begin(b), end(b, zoo_fill(b, not_text, TAIL)); }
+
+static void long_names(struct buf *b)
+{
+	enum { LONG = 65535 };
+	char *name = malloc(LONG);
+	unsigned n = 0;
+	begin(b);
+	for (; n < 15; n++) {
+		memset(name, 'a' + (int)n, LONG);
+		entry(b, name, LONG, 7, 1, 0, 0);
+	}
+	free(name);
+	end(b, n);
+}
+
+static void count_tensors(struct buf *b)
+{
+	begin(b);
+	buf_fill(b, 0, ZOO_SIZE - TAIL);
+	end(b, UINT32_MAX);
+}
+
+/* ---- Metadata ---- */
+
+static void metadata(struct buf *b, const char *before, zoo_part part, const char *after)
+{
+	buf_fill(b, 0, APR_HEADER);
+	buf_text(b, before);
+	zoo_fill(b, part, TAIL);
+	buf_text(b, after);
+	uint64_t len = b->len - APR_HEADER;
+	pad(b);
+	header(b, 0, len, b->len, b->len, 0);
+}
+
+static void pair(struct buf *b, unsigned i) { buf_printf(b, "%s\"%x\":[]", i != 0 ? "," : "", i); }
+static void same_pair(struct buf *b, unsigned i) { buf_printf(b, "%s\"a\":%u", i != 0 ? "," : "", i); }
+static void opened(struct buf *b, unsigned i) { (void)i, buf_text(b, "{\"a\":"); }
+static void digit(struct buf *b, unsigned i) { (void)i, buf_text(b, "9"); }
+static void empty_text(struct buf *b, unsigned i) { buf_text(b, i != 0 ? ",\"\"" : "\"\""); }
+
+static void keys(struct buf *b) { metadata(b, "{", pair, "}"); }
+static void one_key(struct buf *b) { metadata(b, "{", same_pair, "}"); }
+static void deep(struct buf *b) { metadata(b, "", opened, ""); }
+static void digits(struct buf *b) { metadata(b, "{\"a\":0.", digit, "}"); }
+static void texts(struct buf *b) { metadata(b, "{\"a\":[", empty_text, "]}"); }
+
+/* ---- Compressed as a whole ---- */
+
+static void lz4_image(struct buf *b)
+{
+	enum { RAW = 250 << 20 };
+	uint8_t *zeros = calloc(1, RAW);
+	uint8_t *room = buf_room(b, ZOO_SIZE);
+	size_t n = zeros != NULL && room != NULL ? lz4_pack(zeros, RAW, room + APR_HEADER + 4, ZOO_SIZE - APR_HEADER - 4) : 0;
+	free(zeros);
+	memset(room, 0, APR_HEADER);
+	b->len = APR_HEADER + 4 + n;
+	put_le32(room + APR_HEADER, RAW);
+	header(b, 0, 64, 128, 128, APR_LZ4);
+}
+
+static void zstd_frames(struct buf *b, unsigned raw)
+{
+	uint8_t *zeros = calloc(1, raw), frame[4096];
+	struct zstd *z = zstd_new();
+	size_t n = zstd_pack(z, zeros, raw, frame, sizeof frame);
+	buf_fill(b, 0, APR_HEADER);
+	while (b->len + n <= ZOO_SIZE)
+		buf_put(b, frame, n);
+	zstd_free(z);
+	free(zeros);
+	header(b, 0, 64, 128, 128, APR_ZSTD);
+}
+
+static void zstd_image(struct buf *b) { zstd_frames(b, 8 << 20); }
+static void zstd_small_frames(struct buf *b) { zstd_frames(b, 1); }
+
+/* ---- Tensors in blocks ---- */
+
+static void blocks(struct buf *b, enum block_codec codec)
+{
+	static const uint8_t zeros[BLOCK_SIZE];
+	uint8_t block[1024];
+	struct zstd *z = zstd_new();
+	size_t n = codec == BLOCKS_LZ4 ? lz4_pack(zeros, BLOCK_SIZE, block, sizeof block)
+	                               : zstd_pack(z, zeros, BLOCK_SIZE, block, sizeof block);
+	uint64_t many = (ZOO_SIZE - 2 * TAIL) / (n + 4), stored = BLOCKS_HEAD + many * (n + 4);
+	zstd_free(z);
+	begin(b);
+	entry(b, "a", 1, 7 | APR_PACKED, 1, many * BLOCK_SIZE, stored);
+	pad(b);
+	header(b, 1, 2, APR_HEADER + APR_ALIGN, b->len, codec == BLOCKS_LZ4 ? APR_LZ4 : APR_ZSTD);
+	buf_byte(b, (uint8_t)codec);
+	buf_byte(b, 1);
+	buf_u16(b, 0);
+	buf_u32(b, BLOCK_SIZE);
+	buf_u64(b, many * BLOCK_SIZE);
+	for (uint64_t i = 0; i < many; i++)
+		buf_u32(b, (uint32_t)n);
+	for (uint64_t i = 0; i < many; i++)
+		buf_put(b, block, n);
+	pad(b);
+}
+
+static void lz4_blocks(struct buf *b) { blocks(b, BLOCKS_LZ4); }
+static void zstd_blocks(struct buf *b) { blocks(b, BLOCKS_ZSTD); }
+
+const struct animal zoo_apr[] = {
+	{ "apr-tensors", tensors, NULL }, { "apr-huge-shapes", huge_shapes, NULL }, { "apr-not-texts", not_texts, NULL },
+	{ "apr-long-names", long_names, NULL }, { "apr-count-tensors", count_tensors, NULL }, { "apr-keys", keys, NULL },
+	{ "apr-one-key", one_key, NULL }, { "apr-deep", deep, NULL }, { "apr-digits", digits, NULL }, { "apr-texts", texts, NULL },
+	{ "apr-lz4-image", lz4_image, NULL }, { "apr-zstd-image", zstd_image, NULL },
+	{ "apr-zstd-small-frames", zstd_small_frames, NULL },
+	{ "apr-lz4-blocks", lz4_blocks, NULL }, { "apr-zstd-blocks", zstd_blocks, NULL },
+	{ NULL, NULL, NULL },
+};
