@@ -46,7 +46,7 @@ static bool read_all(const struct reader *r, const struct tensor *t, unsigned cu
 
 static struct tensor tensor_of(enum encoding enc, uint64_t nbytes, uint64_t n)
 {
-	return (struct tensor){ .name = VIEW("x"), .dtype = TN_U8, .enc = enc, .nbytes = nbytes, .stored = n };
+	return (struct tensor){ .name = VIEW("x"), .dtype = TN_U8, .enc = (uint8_t)enc, .nbytes = nbytes, .stored = n };
 }
 
 static void read_any(struct input *in, enum encoding enc)
