@@ -51,7 +51,8 @@ static void empty_array(struct buf *b, unsigned i)
 static void pairs_of(struct buf *b, zoo_part part)
 {
 	begin(b, 0, 0);
-	put_le64(b->ptr + COUNTS_AT + 8, zoo_fill(b, part, TAIL));
+	uint64_t n = zoo_fill(b, part, TAIL); /* which moves the buffer */
+	put_le64(b->ptr + COUNTS_AT + 8, n);
 }
 
 static void pairs(struct buf *b) { pairs_of(b, small_pair); }
@@ -111,7 +112,8 @@ static void wide_arrays(struct buf *b)
 	begin(b, 0, 1);
 	array(b, "a", VALUE_ARRAY, 0);
 	size_t at = b->len - 8;
-	put_le64(b->ptr + at, zoo_fill(b, inner_array, TAIL));
+	uint64_t n = zoo_fill(b, inner_array, TAIL); /* which moves the buffer */
+	put_le64(b->ptr + at, n);
 }
 
 static void deep_array(struct buf *b, unsigned i)
@@ -188,7 +190,8 @@ static void odd_type(struct buf *b, unsigned i)
 static void tensors_of(struct buf *b, zoo_part part, size_t room)
 {
 	begin(b, 0, 0);
-	put_le64(b->ptr + COUNTS_AT, zoo_fill(b, part, room));
+	uint64_t n = zoo_fill(b, part, room); /* which moves the buffer */
+	put_le64(b->ptr + COUNTS_AT, n);
 	buf_fill(b, 0, GGUF_ALIGN - b->len % GGUF_ALIGN);
 }
 
