@@ -14,6 +14,7 @@ set(CMAKE_LIBRARY_PATH ${deps}/usr/lib/${CROSS_MULTIARCH})
 set(ENV{PKG_CONFIG_LIBDIR} ${deps}/usr/lib/${CROSS_MULTIARCH}/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${deps})
 
-# The C library and the loader of the cross compiler, not those that the machine may have for this architecture.
+# The C library and the loader of the cross compiler, not those that the machine may have for this architecture. The old
+# kind of path holds also for what the C library itself loads, which is libgcc_s when a thread ends.
 set(CMAKE_EXE_LINKER_FLAGS_INIT
-	"-Wl,--dynamic-linker=/usr/${CROSS_TRIPLET}/lib/${CROSS_LOADER} -Wl,-rpath,/usr/${CROSS_TRIPLET}/lib")
+	"-Wl,--disable-new-dtags -Wl,--dynamic-linker=/usr/${CROSS_TRIPLET}/lib/${CROSS_LOADER} -Wl,-rpath,/usr/${CROSS_TRIPLET}/lib")

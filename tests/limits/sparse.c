@@ -1,5 +1,6 @@
 /* sparse.c - tensors past 4 GiB and past 2 TiB, in files that take no room on the disk: listed, read at both ends, mapped
  * out and verified, through a map and by position. A file system without such files is named, and passed over. */
+#define _FILE_OFFSET_BITS 64
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
