@@ -142,3 +142,39 @@ void check_file(const tn_file *file)
 		check_pages(file);
 	}
 }
+
+/* ---- Comparing ---- */
+
+static bool same_meta(const tn_meta *a, const tn_meta *b)
+{
+	tn_view x = { 0 }, y = { 0 };
+	uint64_t p = 0, q = 0;
+	double f = 0, g = 0;
+	if (tn_meta_kind(a) != tn_meta_kind(b) || tn_meta_width(a) != tn_meta_width(b) ||
+	    tn_meta_count(a) != tn_meta_count(b))
+		return false;
+	tn_meta_bytes(a, &x), tn_meta_bytes(b, &y);
+	tn_meta_u64(a, &p), tn_meta_u64(b, &q);
+	tn_meta_f64(a, &f), tn_meta_f64(b, &g);
+	if (x.len != y.len || (x.len != 0 && memcmp(x.ptr, y.ptr, x.len) != 0) || p != q ||
+	    memcmp(&f, &g, sizeof f) != 0)
+		return false;
+	tn_meta_iter i = tn_meta_items(a), j = tn_meta_items(b);
+	for (const tn_meta *m, *n; (m = tn_meta_next(&i)) != NULL; ) {
+		n = tn_meta_next(&j);
+		if (n == NULL || !same_meta(m, n) || tn_meta_key(m).len != tn_meta_key(n).len)
+			return false;
+	}
+	return true;
+}
+
+bool check_same_keys(const tn_meta *a, const tn_meta *b)
+{
+	tn_meta_iter it = tn_meta_items(a);
+	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; ) {
+		const tn_meta *other = tn_meta_find(b, tn_meta_key(item));
+		if (other == NULL || !same_meta(item, other))
+			return false;
+	}
+	return tn_meta_count(a) == tn_meta_count(b);
+}

@@ -9,4 +9,7 @@ void check_file(const tn_file *file);
 /* Goes through a tree of metadata. */
 void check_tree(const tn_meta *node);
 
+/* Whether two trees are the same; the keys of their roots may stand in any order, as formats have their own. */
+bool check_same_keys(const tn_meta *a, const tn_meta *b);
+
 #endif

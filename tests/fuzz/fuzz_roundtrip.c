@@ -4,7 +4,7 @@
  * The first byte says which two formats. Then comes a list of instructions, each a byte for what to do and what it needs
  * behind it. Only metadata strings and names that are UTF-8 without NUL are asked for: what the writer refuses is no test
  * here. */
-#include "fuzz/fuzz.h"
+#include "fuzz/check_file.h"
 
 /* A name of readable characters, made different by a number. */
 static size_t take_name(struct input *in, char *out, size_t cap, unsigned number)
@@ -110,41 +110,6 @@ static bool save(tn_writer *w, tn_view *out)
 	return true;
 }
 
-static bool same_meta(const tn_meta *a, const tn_meta *b)
-{
-	tn_view x = { 0 }, y = { 0 };
-	uint64_t p = 0, q = 0;
-	double f = 0, g = 0;
-	if (tn_meta_kind(a) != tn_meta_kind(b) || tn_meta_width(a) != tn_meta_width(b) ||
-	    tn_meta_count(a) != tn_meta_count(b))
-		return false;
-	tn_meta_bytes(a, &x), tn_meta_bytes(b, &y);
-	tn_meta_u64(a, &p), tn_meta_u64(b, &q);
-	tn_meta_f64(a, &f), tn_meta_f64(b, &g);
-	if (x.len != y.len || (x.len != 0 && memcmp(x.ptr, y.ptr, x.len) != 0) || p != q ||
-	    memcmp(&f, &g, sizeof f) != 0)
-		return false;
-	tn_meta_iter i = tn_meta_items(a), j = tn_meta_items(b);
-	for (const tn_meta *m, *n; (m = tn_meta_next(&i)) != NULL; ) {
-		n = tn_meta_next(&j);
-		if (n == NULL || !same_meta(m, n) || tn_meta_key(m).len != tn_meta_key(n).len)
-			return false;
-	}
-	return true;
-}
-
-/* A file made from scratch may have the keys of its root in its format's own order. */
-static bool same_root(const tn_meta *a, const tn_meta *b)
-{
-	tn_meta_iter it = tn_meta_items(a);
-	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; ) {
-		const tn_meta *other = tn_meta_find(b, tn_meta_key(item));
-		if (other == NULL || !same_meta(item, other))
-			return false;
-	}
-	return tn_meta_count(a) == tn_meta_count(b);
-}
-
 static tn_file *open_bytes(tn_view bytes, const char *format)
 {
 	tn_file *file;
@@ -177,7 +142,7 @@ static void compare(const tn_file *a, const tn_file *b)
 	tn_digest x, y;
 	require(tn_hash(a, &one, NULL, &x, NULL) == TN_OK && tn_hash(b, &one, NULL, &y, NULL) == TN_OK, "a hash");
 	require(memcmp(&x, &y, sizeof x) == 0, "the same tensors in both formats");
-	require(same_root(tn_metadata(a), tn_metadata(b)), "the same metadata in both formats");
+	require(check_same_keys(tn_metadata(a), tn_metadata(b)), "the same metadata in both formats");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

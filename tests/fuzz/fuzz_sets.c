@@ -4,11 +4,7 @@
  * needs. Shards and indexes are made to fit each other, so that what the input changes in them is what differs. The folder
  * lies in memory where the system has such a place, and is used again and again. */
 #include "fuzz/check_file.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "fuzz/scratch.h"
 
 enum { FILES = 6, ROOM = 1 << 16 };
 
@@ -21,51 +17,8 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 
-static char folder[64];
 static uint8_t bytes[ROOM];
 static tn_error err; /* of the last call */
-
-/* ---- The folder ---- */
-
-static void remove_all(void)
-{
-	DIR *d = opendir(folder);
-	for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL; )
-		if (e->d_name[0] != '.' || e->d_name[1] > '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d != NULL)
-		closedir(d);
-}
-
-static void leave(void)
-{
-	remove_all();
-	rmdir(folder);
-}
-
-static void enter(void)
-{
-	struct stat st;
-	const char *base = stat("/dev/shm", &st) == 0 && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-	if (folder[0] != '\0')
-		return;
-	snprintf(folder, sizeof folder, "%s/tenon-fuzz-XXXXXX", base);
-	require(mkdtemp(folder) != NULL, "a folder");
-	atexit(leave);
-}
-
-static const char *path_of(const char *name)
-{
-	static char path[160];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	return path;
-}
-
-static void write_file(const char *name, const void *p, size_t n)
-{
-	int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	require(fd >= 0 && write(fd, p, n) == (ssize_t)n && close(fd) == 0, "a file");
-}
 
 /* ---- Files ---- */
 
@@ -153,7 +106,7 @@ static void make_file(struct input *in)
 		bytes[take_number(in, 2) % n] ^= take(in) | 1;
 	if (what & 128 && n != 0) /* it ends early, or goes on */
 		n = n - 1 + take(in) % 3;
-	write_file(name, bytes, n);
+	scratch_write(name, bytes, n);
 }
 
 /* ---- What is done with it ---- */
@@ -194,11 +147,11 @@ static void try_rebuild(const char *path)
 	static char out[160];
 	const tn_write_options quick = { .no_sync = true };
 	tn_report *report;
-	snprintf(out, sizeof out, "%s/made.safetensors.index.json", folder);
+	snprintf(out, sizeof out, "%s", scratch_path("made.safetensors.index.json"));
 	tn_code code = tn_rebuild_index(path, out, NULL, &quick, &report, &err);
 	require(code == TN_OK || (is_reason(code) && err.msg[0] != '\0'), "an index or a reason");
 	tn_report_free(report);
-	if (code == TN_OK && access(out, F_OK) == 0)
+	if (code == TN_OK && scratch_has(out))
 		require(try_open(out, false), err.msg); /* the index that was made opens */
 }
 
@@ -208,11 +161,11 @@ static void try_repair(const char *path)
 	static char out[160];
 	const tn_write_options quick = { .no_sync = true };
 	tn_report *report;
-	snprintf(out, sizeof out, "%s/mended", folder);
+	snprintf(out, sizeof out, "%s", scratch_path("mended"));
 	tn_code code = tn_repair(path, out, NULL, &quick, &report, &err);
 	require(code == TN_OK || (is_reason(code) && err.msg[0] != '\0'), "a file or a reason");
 	tn_report_free(report);
-	if (code == TN_OK && access(out, F_OK) == 0)
+	if (code == TN_OK && scratch_has(out))
 		/* of a set it is the index that is made anew */
 		require(try_open(out, true) || (err.kind != NULL && strstr(err.msg, "index") != NULL), err.msg);
 }
@@ -223,11 +176,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = { data, data + size };
 	uint8_t what = take(&in);
 	bool single = what == 255;
-	enter();
-	remove_all();
+	scratch_clear();
 	for (unsigned i = 0; i < FILES && input_left(&in) != 0; i++)
 		make_file(&in);
-	snprintf(path, sizeof path, "%s", what % 32 < NAMES ? path_of(names[what % 32]) : folder);
+	snprintf(path, sizeof path, "%s", scratch_path(what % 32 < NAMES ? names[what % 32] : ""));
 	bool opens = try_open(path, single);
 	try_verify(path, single, opens);
 	if (what >> 5 == 1)

@@ -130,6 +130,18 @@ static tn_code print_head(struct writing *w, tn_view *head)
 	return head->ptr != NULL ? TN_OK : arena_err(w->job->mem, w->job->err, GGUF ": header");
 }
 
+/* How long a tensor of an unknown type is, only the next one or the end of the file says: padding would become its own.
+ * Behind the last one there can be none. */
+static void pad_tensor(const struct writing *w, uint64_t k)
+{
+	const struct tensor *t = &w->m->tensors[w->tensors[k].i];
+	bool last = k + 1 == w->n;
+	if (t->dtype == TN_OPAQUE && pad_to(t->nbytes, w->align) != 0 && !last)
+		job_lossy(w->job, t->name, GGUF ": a tensor of an unknown type becomes longer by its padding");
+	if (t->dtype != TN_OPAQUE || !last)
+		plan_align(w->job->plan, w->align);
+}
+
 static void list_spans(const struct writing *w, tn_view head)
 {
 	struct plan *plan = w->job->plan;
@@ -144,7 +156,7 @@ static void list_spans(const struct writing *w, tn_view head)
 			plan_tensor_big_endian(plan, p->i, nbytes);
 		else
 			plan_tensor(plan, p->i, nbytes);
-		plan_align(plan, w->align);
+		pad_tensor(w, k);
 	}
 }
 

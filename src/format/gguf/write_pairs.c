@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
 void gout_number(struct gout *o, uint64_t v, unsigned width)
 {
@@ -79,8 +80,12 @@ static tn_code add_node(struct writing *w, const struct tn_meta *node)
 	}
 	bool retyped = view_is(node->key, ALIGNMENT_KEY) && node->type == TN_META_UINT &&
 	               node->width != 32;
-	if (type == GGUF_VALUES || (is_number && node->width == 0) ||
-	    (retyped && node->as.u == w->align))
+	bool lacks = type == GGUF_VALUES || (is_number && node->width == 0) || (retyped && node->as.u == w->align);
+	if (lacks && !utf8_ok(node->key)) { /* which the envelope's JSON could not name */
+		job_lossy(w->job, NO_TENSOR, GGUF ": metadata '%s' has no such type, and its key is not UTF-8", ESC(node->key));
+		return TN_OK;
+	}
+	if (lacks)
 		envelope_value(&w->env, node);
 	if (type == GGUF_VALUES) {
 		p.node = NULL;
