@@ -124,7 +124,7 @@ static size_t pad(const struct layout *l, uint8_t *data, size_t size, size_t cap
 
 size_t mutate_replace(const struct layout *l, uint8_t *data, size_t size, size_t cap, size_t at, size_t len, tn_view by)
 {
-	size_t more = by.len - len; /* may be less: it wraps around and back */
+	uint64_t more = (uint64_t)by.len - len; /* may be less: it wraps around and back */
 	if (!span_fits(at, len, size) || by.len > cap - (size - len))
 		return size;
 	for (size_t i = 0; i < l->n_refs; i++) {
@@ -133,8 +133,8 @@ size_t mutate_replace(const struct layout *l, uint8_t *data, size_t size, size_t
 	}
 	memmove(data + at + by.len, data + at + len, size - at - len);
 	copy_bytes(data + at, by.ptr, by.len);
-	size += more;
-	return l->align != 0 && at <= l->head_end ? pad(l, data, size, cap, more) : size;
+	size += (size_t)more;
+	return l->align != 0 && at <= l->head_end ? pad(l, data, size, cap, (size_t)more) : size;
 }
 
 /* ---- Changes ---- */
