@@ -57,7 +57,7 @@ tn_code values_open(struct values *v, const struct reader *from, const struct te
 	if (!shape_elements(t->rank, t->shape, &v->elements))
 		return err_set(err, TN_E_LIMIT, t->offset, "tensor '%s': shape overflows 64 bits",
 		               ESC(t->name));
-	if (t->enc == ENC_NONE)
+	if (t->enc == ENC_NONE && t->nbytes != 0) /* of none it depends on the shape, as ever */
 		return tensor_read(from, t, 0, NULL, 0, err);
 	if (v->codec != NULL)
 		return check_length(t, err);

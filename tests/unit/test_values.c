@@ -536,6 +536,28 @@ static void hostile_schemes(void **state)
 	refuse(&t, TN_E_UNSUPPORTED, LENGTH); /* 8 elements are no whole runs of 3 */
 }
 
+/* Elements without bytes: refused whatever the type, since there is nothing to hand out. */
+static void elements_without_bytes(void **state)
+{
+	static const uint64_t one[] = { 1 }, none[] = { 0 };
+	static const tn_dtype types[] = { TN_F32, TN_Q8_0, TN_APR_Q8, TN_QFLOAT, TN_OPAQUE };
+	static struct values v;
+	(void)state;
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+		struct tensor t = tensor_of(types[i], 1, one, 0);
+		struct reader r = reader_of(&t);
+		tn_error err = { .code = TN_OK };
+		t.enc = ENC_NONE;
+		assert_int_not_equal(values_open(&v, &r, &t, &err), TN_OK);
+	}
+	struct tensor t = tensor_of(TN_F32, 1, none, 0);
+	struct reader r = reader_of(&t);
+	tn_error err = { .code = TN_OK };
+	t.enc = ENC_NONE;
+	assert_int_equal(values_open(&v, &r, &t, &err), TN_OK);
+	assert_int_equal(v.elements, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +571,7 @@ int main(void)
 		cmocka_unit_test(undecodable_types),
 		cmocka_unit_test(undecodable_schemes),
 		cmocka_unit_test(hostile_schemes),
+		cmocka_unit_test(elements_without_bytes),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
