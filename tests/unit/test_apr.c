@@ -603,6 +603,21 @@ static void decompression_has_a_limit(void **state)
 	within_the_limit(CORPUS "good-image_zstd.hex", 8192);
 }
 
+/* Kept as bytes, only the envelope knows the type, and cannot name the tensor. */
+static void types_under_odd_names(void **state)
+{
+	(void)state;
+	tn_view v = golden("finding-name_no_utf8_q8_0");
+	tn_convert_options how = { .format = "apr", .dry_run = true, .write.carry = true };
+	tn_file *f = open_view(v);
+	assert_int_equal(tn_convert(f, "x", &how, NULL, &err), TN_E_LOSSY);
+	assert_non_null(strstr(err.msg, "the dtype q8_0 of this tensor has no place"));
+	how.format = "gguf"; /* which has the type */
+	assert_int_equal(tn_convert(f, "x", &how, NULL, &err), TN_OK);
+	tn_close(f);
+	free((void *)v.ptr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -625,6 +640,7 @@ int main(void)
 		cmocka_unit_test(compressed),
 		cmocka_unit_test(deferred_tensors_stay_as_they_are),
 		cmocka_unit_test(decompression_has_a_limit),
+		cmocka_unit_test(types_under_odd_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
