@@ -214,6 +214,33 @@ static void losses_under_odd_names(void **state)
 	}
 }
 
+/* llama.cpp asks for a u32; the envelope knows what it was. */
+static void alignment_keeps_its_type(void **state)
+{
+	(void)state;
+	for (int narrow = 0; narrow < 2; narrow++) {
+		tn_writer *w = new_writer((tn_write_options){ 0 });
+		tn_meta *root = tn_writer_metadata(w);
+		const tn_open_options as_it_is = { .ignore_envelope = true };
+		tn_file *f;
+		MUST(narrow ? tn_put_uint(w, root, VIEW("general.alignment"), 64, 8, &err_)
+		            : tn_put_int(w, root, VIEW("general.alignment"), 64, 32, &err_));
+		tn_view bytes = saved(w);
+		MUST(tn_open_memory(&f, bytes, &as_it_is, &err_));
+		const tn_meta *node = tn_meta_find(tn_metadata(f), VIEW("general.alignment"));
+		assert_int_equal(tn_meta_kind(node), TN_META_UINT);
+		assert_int_equal(tn_meta_width(node), 32);
+		tn_close(f);
+		f = reopen(bytes);
+		node = tn_meta_find(tn_metadata(f), VIEW("general.alignment"));
+		assert_int_equal(tn_meta_kind(node), narrow ? TN_META_UINT : TN_META_INT);
+		assert_int_equal(tn_meta_width(node), narrow ? 8 : 32);
+		tn_close(f);
+		tn_writer_free(w);
+		free((void *)bytes.ptr);
+	}
+}
+
 static void alignment_is_checked(void **state)
 {
 	(void)state;
@@ -353,6 +380,7 @@ int main(void)
 		cmocka_unit_test(wider_models_come_back),
 		cmocka_unit_test(losses_are_named),
 		cmocka_unit_test(losses_under_odd_names),
+		cmocka_unit_test(alignment_keeps_its_type),
 		cmocka_unit_test(alignment_is_checked),
 		cmocka_unit_test(every_type_turns_and_turns_back),
 		cmocka_unit_test(unknown_types_cannot_be_turned),

@@ -181,6 +181,20 @@ static void impossible_sizes_are_kept_aside(void **state)
 	free((void *)bytes.ptr);
 }
 
+/* Before room is asked for as much as the manifest says. */
+static void pages_without_bytes_are_no_tensors(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *from = open_case("finding-no_record", &bytes);
+	tn_convert_options how = { .format = "safetensors", .dry_run = true, .write.carry = true };
+	tn_error err;
+	assert_int_equal(tn_convert(from, "x", &how, NULL, &err), TN_E_CORRUPT);
+	assert_non_null(strstr(err.msg, "has no bytes in this file"));
+	tn_close(from);
+	free(bytes);
+}
+
 static void pages_are_aligned_on_request(void **state)
 {
 	(void)state;
@@ -255,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_slice_whose_page_is_not_whole_stands_alone),
 		cmocka_unit_test(unknown_sizes_are_placeholders_and_come_out_again),
 		cmocka_unit_test(impossible_sizes_are_kept_aside),
+		cmocka_unit_test(pages_without_bytes_are_no_tensors),
 		cmocka_unit_test(pages_are_aligned_on_request),
 		cmocka_unit_test(keys_that_are_no_utf8_are_lost),
 	};

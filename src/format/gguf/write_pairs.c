@@ -61,6 +61,15 @@ static bool too_large(const struct tn_meta *node)
 	       tn_meta_count(node) > GGUF_ARRAY_MAX;
 }
 
+/* The alignment stands there as a u32, whatever integer the model has of it. */
+static bool is_retyped(const struct writing *w, const struct tn_meta *node)
+{
+	uint64_t v;
+	bool is_u32 = node->type == TN_META_UINT && node->width == 32;
+	return view_is(node->key, ALIGNMENT_KEY) && !is_u32 && node->type != TN_META_FLOAT && tn_meta_u64(node, &v) &&
+	       v == w->align;
+}
+
 static tn_code add_node(struct writing *w, const struct tn_meta *node)
 {
 	struct pair p = { .key = node->key, .node = node };
@@ -77,10 +86,7 @@ static tn_code add_node(struct writing *w, const struct tn_meta *node)
 		          ESC(node->key));
 		return TN_OK;
 	}
-	bool retyped = view_is(node->key, ALIGNMENT_KEY) && node->type == TN_META_UINT &&
-	               node->width != 32;
-	if (type == GGUF_VALUES || (is_number && node->width == 0) ||
-	    (retyped && node->as.u == w->align))
+	if (type == GGUF_VALUES || (is_number && node->width == 0) || is_retyped(w, node))
 		envelope_value(&w->env, node);
 	if (type == GGUF_VALUES) {
 		p.node = NULL;
