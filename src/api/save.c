@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/path.h"
+#include "io/tensor_read.h"
 #include "sys/cpu.h"
 
 /* ---- Planning ---- */
@@ -21,6 +22,19 @@ static tn_code refuse_losses(struct save *s)
 		               s->report->of[TN_ERROR] - 1);
 	}
 	return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%zu losses", s->report->of[TN_ERROR]);
+}
+
+/* A tensor that its file names and has no bytes of is no reason to ask the system for as much room as the file says that it
+ * takes: reading none of it says what is wrong. */
+static tn_code refuse_absent(const struct save *s)
+{
+	for (uint64_t i = 0; i < s->plan.n; i++) {
+		const struct source *from = span_is_tensor(&s->plan.spans[i]) ? &s->sources[s->plan.spans[i].tensor] : NULL;
+		if (from != NULL && from->kind == SOURCE_TENSOR && from->tensor->enc == ENC_NONE &&
+		    tensor_read(from->from, from->tensor, 0, NULL, 0, s->err) != TN_OK)
+			return s->err->code;
+	}
+	return TN_OK;
 }
 
 /* What the option asks for, as far as the machine has it. */
@@ -51,7 +65,7 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 		return s->err->code;
 	if (s->report->failed)
 		return err_set(s->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
-	return refuse_losses(s);
+	return refuse_losses(s) == TN_OK ? refuse_absent(s) : s->err->code;
 }
 
 static unsigned element_width(tn_dtype d)

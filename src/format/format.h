@@ -81,6 +81,10 @@ struct plan_job {
 /* One LOSSY finding of the severity that the job's options give it. tensor may be NO_TENSOR. */
 void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* The text of an envelope for a target; empty where there is nothing to say, or the job wants none. What it cannot hold,
+ * and then all of it, is reported as job_lossy does. */
+tn_code job_envelope(struct plan_job *job, struct envelope *e, const char *target, tn_view *text);
+
 /* Turning the tensors of a Hugging Face checkpoint into the model that the format would have of them: their names there
  * and the text of config.json say what they are. */
 struct checkpoint_job {

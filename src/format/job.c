@@ -29,6 +29,20 @@ void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...)
 	report_add(job->report, job->allow_loss ? TN_WARNING : TN_ERROR, TN_E_LOSSY, TN_NO_OFFSET, tensor, "%s", text);
 }
 
+tn_code job_envelope(struct plan_job *job, struct envelope *e, const char *target, tn_view *text)
+{
+	tn_severity severity = job->allow_loss ? TN_WARNING : TN_ERROR;
+	*text = (tn_view){ NULL, 0 };
+	if (!job->no_envelope)
+		envelope_drop_unnamed(e, target, severity, job->report);
+	if (envelope_empty(e))
+		return TN_OK;
+	if (!job->no_envelope)
+		return envelope_print(e, text, job->err);
+	envelope_report_lost(e, target, severity, job->report);
+	return e->failed ? arena_err(job->mem, job->err, "the envelope") : TN_OK;
+}
+
 void job_mended(struct parse_job *job, uint64_t offset, const char *fmt, ...)
 {
 	char text[512];

@@ -202,38 +202,109 @@ tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err)
 
 /* ---- Losses ---- */
 
-static void tensor_lost(const struct tensor *t, unsigned bits, const char *target, tn_severity severity,
-                        struct tn_report *r)
+struct losses {
+	const char       *target, *why; /* why: empty, or what ends the sentence */
+	tn_severity       severity;
+	struct tn_report *r;
+};
+
+static void node_lost(const struct losses *l, const struct tn_meta *node, const char *what)
+{
+	report_add(l->r, l->severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: metadata '%s' %s%s", l->target, ESC(node->key),
+	           what, l->why);
+}
+
+static void native_lost(const struct losses *l, const struct tn_meta *subtree)
+{
+	report_add(l->r, l->severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: what %s alone knows has no place%s", l->target,
+	           ESC(subtree->key), l->why);
+}
+
+static void tensor_lost(const struct losses *l, const struct tensor *t, unsigned bits)
 {
 	if (bits & ENV_DTYPE)
-		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, t->name, "%s: the dtype %s of this tensor has no place", target,
-		           dtype_info(t->dtype)->name);
+		report_add(l->r, l->severity, TN_E_LOSSY, TN_NO_OFFSET, t->name, "%s: the dtype %s of this tensor has no place%s",
+		           l->target, dtype_info(t->dtype)->name, l->why);
 	if (bits & ENV_SHAPE)
-		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, t->name, "%s: the shape of this tensor has no place", target);
+		report_add(l->r, l->severity, TN_E_LOSSY, TN_NO_OFFSET, t->name, "%s: the shape of this tensor has no place%s",
+		           l->target, l->why);
 	if (!(bits & ENV_EXTRAS))
 		return;
 	for (const struct tn_meta *x = t->extras->as.kids.first; x != NULL; x = x->next)
-		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, t->name, "%s: '%s' of this tensor has no place", target,
-		           ESC(x->key));
+		report_add(l->r, l->severity, TN_E_LOSSY, TN_NO_OFFSET, t->name, "%s: '%s' of this tensor has no place%s", l->target,
+		           ESC(x->key), l->why);
 }
+
+static const char to_text[] = "becomes plain text", no_place[] = "has no place";
 
 void envelope_report_lost(const struct envelope *e, const char *target, tn_severity severity, struct tn_report *r)
 {
+	const struct losses l = { target, "", severity, r };
 	for (uint64_t i = 0; i < e->n_values; i++)
-		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: metadata '%s' becomes plain text", target,
-		           ESC(e->values[i]->key));
+		node_lost(&l, e->values[i], to_text);
 	for (uint64_t i = 0; i < e->n_hidden; i++)
-		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: metadata '%s' has no place", target,
-		           ESC(e->hidden[i]->key));
+		node_lost(&l, e->hidden[i], no_place);
 	if (e->keep_metadata_order)
 		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: the order of metadata keys has no place", target);
 	if (e->order != NULL)
 		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: the order of tensors has no place", target);
 	for (uint64_t i = 0; e->bits != NULL && i < e->model->n; i++)
-		tensor_lost(&e->model->tensors[i], e->bits[i], target, severity, r);
+		tensor_lost(&l, &e->model->tensors[i], e->bits[i]);
 	for (uint64_t i = 0; i < e->n_native; i++)
-		report_add(r, severity, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR, "%s: what %s alone knows has no place", target,
-		           ESC(e->native[i]->key));
+		native_lost(&l, e->native[i]);
+}
+
+/* ---- What JSON cannot name ---- */
+
+/* Values can be spelled whatever they are, keys only where they are UTF-8. */
+static bool can_be_named(const struct tn_meta *node)
+{
+	if (!utf8_ok(node->key))
+		return false;
+	tn_meta_iter it = tn_meta_items(node);
+	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; )
+		if (!can_be_named(item))
+			return false;
+	return true;
+}
+
+static void drop_nodes(const struct losses *l, const struct tn_meta **list, uint64_t *n, const char *what)
+{
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < *n; i++) {
+		if (can_be_named(list[i]))
+			list[kept++] = list[i];
+		else if (what != NULL)
+			node_lost(l, list[i], what);
+		else
+			native_lost(l, list[i]);
+	}
+	*n = kept;
+}
+
+static void drop_tensors(const struct losses *l, struct envelope *e)
+{
+	bool any = false;
+	for (uint64_t i = 0; i < e->model->n; i++) {
+		const struct tensor *t = &e->model->tensors[i];
+		unsigned lost = !utf8_ok(t->name) ? e->bits[i] : e->bits[i] & ENV_EXTRAS && !can_be_named(t->extras) ? ENV_EXTRAS : 0;
+		tensor_lost(l, t, lost);
+		e->bits[i] &= (uint8_t)~lost;
+		any = any || e->bits[i] != 0;
+	}
+	if (!any)
+		e->bits = NULL;
+}
+
+void envelope_drop_unnamed(struct envelope *e, const char *target, tn_severity severity, struct tn_report *r)
+{
+	const struct losses l = { target, ": a name that is no UTF-8 cannot stand in the envelope", severity, r };
+	drop_nodes(&l, e->values, &e->n_values, to_text);
+	drop_nodes(&l, e->hidden, &e->n_hidden, no_place);
+	drop_nodes(&l, e->derived, &e->n_derived, to_text);
+	drop_nodes(&l, e->native, &e->n_native, NULL);
+	if (e->bits != NULL)
+		drop_tensors(&l, e);
 }
 
 /* ---- Plain forms ---- */

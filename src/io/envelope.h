@@ -51,6 +51,9 @@ void envelope_native(struct envelope *e, const struct tn_meta *subtree);
 bool envelope_empty(const struct envelope *e);
 /* One line of JSON in the envelope's arena; NOMEM or LIMIT on failure. */
 tn_code envelope_print(const struct envelope *e, tn_view *out, tn_error *err);
+/* Takes out whatever has a key or belongs to a tensor whose name is no UTF-8: the envelope is JSON, and reading it back
+ * nothing would be found under what that makes of it. Each is reported as envelope_report_lost does. Before printing. */
+void envelope_drop_unnamed(struct envelope *e, const char *target, tn_severity severity, struct tn_report *r);
 /* Reports each thing in the envelope as lost: LOSSY findings of the given severity. */
 void envelope_report_lost(const struct envelope *e, const char *target, tn_severity severity, struct tn_report *r);
 

@@ -308,7 +308,8 @@ static bool agrees(const struct tensor *held, const struct tensor *meant)
 	if (meant->dtype == TN_QFLOAT || meant->dtype == TN_OPAQUE)
 		return bytes_only;
 	return dtype_takes(meant->dtype, BLOCK_ROWS, meant->rank, meant->shape, held->nbytes) ||
-	       dtype_takes(meant->dtype, BLOCK_FLAT, meant->rank, meant->shape, held->nbytes);
+	       dtype_takes(meant->dtype, BLOCK_FLAT, meant->rank, meant->shape, held->nbytes) ||
+	       dtype_takes_padded(meant->dtype, meant->rank, meant->shape, held->nbytes);
 }
 
 /* What the container shows itself, a key or two, counts more. Its map may be other tensors' too: a new one is made. */

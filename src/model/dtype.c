@@ -154,6 +154,13 @@ bool dtype_takes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t
 	return dtype_size(d, rule, rank, shape, &n) && n == nbytes;
 }
 
+bool dtype_takes_padded(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t nbytes)
+{
+	uint64_t row, rows, n;
+	return rank >= 2 && dtype_size(d, BLOCK_FLAT, 1, &shape[rank - 1], &row) && shape_elements(rank - 1, shape, &rows) &&
+	       mul_u64(row, rows, &n) && n == nbytes;
+}
+
 bool tn_dtype_named(const char *name, tn_dtype *out)
 {
 	for (int d = 0; d < TN_DTYPES; d++) {

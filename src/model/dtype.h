@@ -38,5 +38,7 @@ tn_code dtype_bytes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint6
 bool dtype_size(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t *out);
 /* Whether it is this many bytes that the shape takes. */
 bool dtype_takes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t nbytes);
+/* Likewise where each innermost row, of two dimensions and more, is padded to whole blocks. */
+bool dtype_takes_padded(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t nbytes);
 
 #endif

@@ -123,7 +123,7 @@ static bool unwritable(const char *path)
 		"good-18_names_empty_nul.hex", "good-name_empty.hex", "good-name_nul.hex",
 		"finding-dim_huge.hex", "finding-dims5.hex", "finding-dupname_nul.hex",
 		"finding-name64.hex", "finding-zero_rows_cut.hex",
-		"good-ggml_8_q8_0.hex", "good-realizar.hex",
+		"good-ggml_8_q8_0.hex", "good-realizar.hex", "finding-name_no_utf8_q8_0.hex",
 		/* thin: a manifest that breaks a rule, bytes without their checksum, pages without bytes */
 		"finding-bad_operator.hex", "finding-many_rules.hex", "finding-vram_order.hex",
 		"finding-payload.hex", "finding-table_checksum.hex", "finding-flags.hex",

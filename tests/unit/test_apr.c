@@ -603,6 +603,46 @@ static void decompression_has_a_limit(void **state)
 	within_the_limit(CORPUS "good-image_zstd.hex", 8192);
 }
 
+/* Kept as bytes, only the envelope knows the type, and cannot name the tensor. */
+static void types_under_odd_names(void **state)
+{
+	(void)state;
+	tn_view v = golden("finding-name_no_utf8_q8_0");
+	tn_convert_options how = { .format = "apr", .dry_run = true, .write.carry = true };
+	tn_file *f = open_view(v);
+	assert_int_equal(tn_convert(f, "x", &how, NULL, &err), TN_E_LOSSY);
+	assert_non_null(strstr(err.msg, "the dtype q8_0 of this tensor has no place"));
+	how.format = "gguf"; /* which has the type */
+	assert_int_equal(tn_convert(f, "x", &how, NULL, &err), TN_OK);
+	tn_close(f);
+	free((void *)v.ptr);
+}
+
+/* Other formats hold such rows as bytes. */
+static void padded_rows_come_back(void **state)
+{
+	(void)state;
+	static const char *const others[] = { "gguf", "safetensors" };
+	tn_view v = golden("good-q4k_padded_rows");
+	tn_file *f = open_view(v), *there;
+	tn_digest x, y;
+	char *folder = tempdir_new(), *path = files_join(folder, "there");
+	OK(tn_hash(f, NULL, NULL, &x, &err));
+	for (int i = 0; i < 2; i++) {
+		tn_convert_options how = { .format = others[i], .write = { .carry = true, .no_sync = true, .exact_path = true } };
+		OK(tn_convert(f, path, &how, NULL, &err));
+		OK(tn_open(&there, path, NULL, &err));
+		assert_string_equal(tn_file_format(there), others[i]);
+		OK(tn_hash(there, NULL, NULL, &y, &err));
+		assert_memory_equal(&x, &y, sizeof x);
+		tn_close(there);
+	}
+	tn_close(f);
+	free(path);
+	free((void *)v.ptr);
+	tempdir_remove(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -625,6 +665,8 @@ int main(void)
 		cmocka_unit_test(compressed),
 		cmocka_unit_test(deferred_tensors_stay_as_they_are),
 		cmocka_unit_test(decompression_has_a_limit),
+		cmocka_unit_test(types_under_odd_names),
+		cmocka_unit_test(padded_rows_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

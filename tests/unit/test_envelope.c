@@ -417,6 +417,63 @@ static void many_values_are_kept(void **state)
 	json_free(doc);
 }
 
+/* What it cannot name is a loss, what it can name stays. */
+static void names_are_utf8(void **state)
+{
+	(void)state;
+	static const char *const losses[] = {
+		"fmt: metadata 'x\\xff' becomes plain text", "fmt: metadata 'deep' has no place",
+		"fmt: metadata 'd\\xff' becomes plain text", "fmt: what gguf alone knows has no place",
+		"fmt: the dtype flex32 of this tensor has no place", "fmt: 'param_id' of this tensor has no place",
+		"fmt: 'id\\xff' of this tensor has no place",
+	};
+	const size_t n = sizeof losses / sizeof *losses;
+	struct model m;
+	struct envelope e;
+	struct tn_report r;
+	tn_view text;
+	report_init(&r);
+	make_rich(&m);
+	m.tensors[0].name = VIEW("\xff");
+	meta_add_null(&mem, tensor_extras(&mem, &m.tensors[2]), VIEW("id\xff"));
+	meta_add_null(&mem, m.native->as.kids.first, VIEW("\xff"));
+	collect(&e, &m, NULL);
+	e.keep_metadata_order = false;
+	envelope_value(&e, meta_add_null(&mem, m.metadata, VIEW("x\xff")));
+	envelope_hidden(&e, meta_add_map(&mem, m.metadata, VIEW("deep")));
+	meta_add_null(&mem, meta_find(m.metadata, VIEW("deep")), VIEW("\xff"));
+	envelope_derived(&e, meta_add_null(&mem, m.metadata, VIEW("d\xff")));
+	envelope_drop_unnamed(&e, "fmt", TN_WARNING, &r);
+	assert_int_equal(r.n, n);
+	for (size_t i = 0; i < n; i++) {
+		const char *said = arena_printf(&mem, "%s: a name that is no UTF-8 cannot stand in the envelope", losses[i]);
+		assert_string_equal(r.list[i].text, said);
+		assert_int_equal(r.list[i].code, TN_E_LOSSY);
+		assert_int_equal(r.list[i].severity, TN_WARNING);
+	}
+	assert_int_equal(envelope_print(&e, &text, NULL), TN_OK);
+	assert_string_equal((const char *)text.ptr, "{\"tenon\":1,\"metadata\":{\"x\":{\"$f32\":0.10000000149011612}},"
+	                    "\"tensors\":{\"r\":{\"dtype\":\"opaque\",\"dtype_text\":\"odd\\\"type\",\"shape\":[24]}}}");
+	report_fini(&r);
+}
+
+static void nothing_may_be_left_to_say(void **state)
+{
+	(void)state;
+	struct model m;
+	struct envelope e;
+	struct tn_report r;
+	report_init(&r);
+	make_rich(&m);
+	m.tensors[0].name = VIEW("\xff");
+	envelope_init(&e, &mem, &m);
+	envelope_tensor(&e, 0, ENV_DTYPE);
+	envelope_drop_unnamed(&e, "fmt", TN_ERROR, &r);
+	assert_int_equal(r.n, 1);
+	assert_true(envelope_empty(&e));
+	report_fini(&r);
+}
+
 /* ---- Plain forms ---- */
 
 static void plain_forms(void **state)
@@ -648,6 +705,8 @@ int main(void)
 		TEST(each_part_alone_makes_it_not_empty),
 		TEST(what_was_printed_comes_back),
 		TEST(losses_are_named),
+		TEST(names_are_utf8),
+		TEST(nothing_may_be_left_to_say),
 		TEST(many_values_are_kept),
 		TEST(plain_forms),
 		TEST(a_hundred_thousand_of_anything),

@@ -180,6 +180,67 @@ static void losses_are_named(void **state)
 	}
 }
 
+/* The envelope cannot name such tensors and keys. */
+static void losses_under_odd_names(void **state)
+{
+	(void)state;
+	const uint64_t few = 3;
+	for (int meta = 0; meta < 2; meta++) {
+		for (int allowed = 0; allowed < 2; allowed++) {
+			tn_writer *w = new_writer((tn_write_options){ .carry = true, .allow_loss = allowed != 0 });
+			tn_meta *root = tn_writer_metadata(w), *map;
+			uint64_t size;
+			tn_error err;
+			tn_view text;
+			if (meta)
+				MUST(tn_put_map(w, root, VIEW("k\xff"), &map, &err_));
+			else
+				add(w, VIEW("t\xff"), TN_U16, 1, &few);
+			tn_code code = tn_writer_size(w, &size, &err);
+			assert_int_equal(code, allowed ? TN_OK : TN_E_LOSSY);
+			assert_true(allowed || strstr(err.msg, "a name that is no UTF-8 cannot stand in the envelope") != NULL);
+			if (allowed) {
+				tn_view bytes = saved(w);
+				tn_file *f = reopen(bytes);
+				const tn_meta *plain = tn_meta_find(tn_metadata(f), VIEW("k\xff"));
+				assert_int_equal(tn_meta_count(tn_metadata(f)), meta); /* no envelope either */
+				assert_true(!meta || (tn_meta_string(plain, &text) && view_is(text, "{}")));
+				assert_true(meta || tn_tensor_at(f, 0).dtype == TN_I8);
+				tn_close(f);
+				free((void *)bytes.ptr);
+			}
+			tn_writer_free(w);
+		}
+	}
+}
+
+/* llama.cpp asks for a u32; the envelope knows what it was. */
+static void alignment_keeps_its_type(void **state)
+{
+	(void)state;
+	for (int narrow = 0; narrow < 2; narrow++) {
+		tn_writer *w = new_writer((tn_write_options){ 0 });
+		tn_meta *root = tn_writer_metadata(w);
+		const tn_open_options as_it_is = { .ignore_envelope = true };
+		tn_file *f;
+		MUST(narrow ? tn_put_uint(w, root, VIEW("general.alignment"), 64, 8, &err_)
+		            : tn_put_int(w, root, VIEW("general.alignment"), 64, 32, &err_));
+		tn_view bytes = saved(w);
+		MUST(tn_open_memory(&f, bytes, &as_it_is, &err_));
+		const tn_meta *node = tn_meta_find(tn_metadata(f), VIEW("general.alignment"));
+		assert_int_equal(tn_meta_kind(node), TN_META_UINT);
+		assert_int_equal(tn_meta_width(node), 32);
+		tn_close(f);
+		f = reopen(bytes);
+		node = tn_meta_find(tn_metadata(f), VIEW("general.alignment"));
+		assert_int_equal(tn_meta_kind(node), narrow ? TN_META_UINT : TN_META_INT);
+		assert_int_equal(tn_meta_width(node), narrow ? 8 : 32);
+		tn_close(f);
+		tn_writer_free(w);
+		free((void *)bytes.ptr);
+	}
+}
+
 static void alignment_is_checked(void **state)
 {
 	(void)state;
@@ -283,6 +344,32 @@ static void unknown_types_cannot_be_turned(void **state)
 	buf_fini(&m.b);
 }
 
+/* Only the next tensor or the end of the file says where one of an unknown type ends. */
+static void unknown_types_keep_their_length(void **state)
+{
+	(void)state;
+	const uint64_t eight = 8;
+	struct made m = made_head(2, 0, false);
+	made_info(&m, "a", 1, &eight, 144, 0);
+	made_info(&m, "z", 1, &eight, 144, 32);
+	made_pad(&m, 32);
+	buf_fill(&m.b, 3, 32 + 5);
+	char *folder = tempdir_new(), *path = files_join(folder, "again.gguf");
+	tn_file *f = reopen(buf_bytes(&m.b));
+	assert_int_equal(tn_tensor_at(f, 1).nbytes, 5);
+	tn_convert_options how = { .write.no_sync = true };
+	tn_error err;
+	MUST(tn_convert(f, path, &how, NULL, &err_));
+	assert_true(files_equal(path, buf_bytes(&m.b)));
+	how.write.align = 64;
+	assert_int_equal(tn_convert(f, path, &how, NULL, &err), TN_E_LOSSY);
+	assert_non_null(strstr(err.msg, "becomes longer by its padding"));
+	tn_close(f);
+	buf_fini(&m.b);
+	free(path);
+	tempdir_remove(folder);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof pool; i++)
@@ -292,9 +379,12 @@ int main(void)
 		cmocka_unit_test(tensors_are_padded_each),
 		cmocka_unit_test(wider_models_come_back),
 		cmocka_unit_test(losses_are_named),
+		cmocka_unit_test(losses_under_odd_names),
+		cmocka_unit_test(alignment_keeps_its_type),
 		cmocka_unit_test(alignment_is_checked),
 		cmocka_unit_test(every_type_turns_and_turns_back),
 		cmocka_unit_test(unknown_types_cannot_be_turned),
+		cmocka_unit_test(unknown_types_keep_their_length),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,11 @@ static void does_not_guess(void **state)
 	not_rebuilt(TN_E_USAGE, "needs no index");
 	put("2.safetensors", set_kit_file("bc"));
 	not_rebuilt(TN_E_CORRUPT, "tensor 'b' is in '1.safetensors' and in '2.safetensors'");
+	put("1.safetensors", set_kit_file(""));
+	put("2.safetensors", set_kit_file(""));
+	not_rebuilt(TN_E_USAGE, "hold no tensors");
+	assert_int_equal(tempdir_count(folder), 2); /* no index */
+	put("1.safetensors", set_kit_file("ab"));
 	set_kit_text(folder, "2.safetensors", "this is no model at all");
 	not_rebuilt(TN_E_FORMAT, "2.safetensors: ");
 	set_kit_remove(folder, "1.safetensors");

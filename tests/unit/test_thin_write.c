@@ -181,6 +181,20 @@ static void impossible_sizes_are_kept_aside(void **state)
 	free((void *)bytes.ptr);
 }
 
+/* Before room is asked for as much as the manifest says. */
+static void pages_without_bytes_are_no_tensors(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *from = open_case("finding-no_record", &bytes);
+	tn_convert_options how = { .format = "safetensors", .dry_run = true, .write.carry = true };
+	tn_error err;
+	assert_int_equal(tn_convert(from, "x", &how, NULL, &err), TN_E_CORRUPT);
+	assert_non_null(strstr(err.msg, "has no bytes in this file"));
+	tn_close(from);
+	free(bytes);
+}
+
 static void pages_are_aligned_on_request(void **state)
 {
 	(void)state;
@@ -216,6 +230,36 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* ---- Names ---- */
+
+static void keys_that_are_no_utf8_are_lost(void **state)
+{
+	(void)state;
+	const uint64_t few = 3;
+	tn_writer *w = kit_writer("gguf");
+	tn_convert_options how = { .format = "thin" };
+	tn_converted done = { 0 };
+	tn_error err;
+	kit_add(w, "t", TN_I8, 1, &few, 0);
+	assert_int_equal(tn_put_string(w, tn_writer_metadata(w), VIEW("k\xff"), VIEW("v"), NULL), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_file *from = kit_open(bytes);
+	char *path = files_join(folder, "none.thin");
+	assert_int_equal(tn_convert(from, path, &how, NULL, &err), TN_E_LOSSY);
+	assert_non_null(strstr(err.msg, "metadata 'k\\xff' has no place: a name that is no UTF-8"));
+	how.write.allow_loss = true;
+	tn_file *to = convert(from, &how, &done);
+	assert_true(says(done.report, "metadata 'k\\xff' has no place"));
+	assert_null(tn_meta_find(tn_metadata(to), VIEW("k\xff")));
+	assert_null(tn_meta_find(tn_metadata(to), VIEW("k\\xff")));
+	tn_report_free(done.report);
+	tn_close(to);
+	tn_close(from);
+	tn_writer_free(w);
+	free(path);
+	free((void *)bytes.ptr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,7 +269,9 @@ int main(void)
 		cmocka_unit_test(a_slice_whose_page_is_not_whole_stands_alone),
 		cmocka_unit_test(unknown_sizes_are_placeholders_and_come_out_again),
 		cmocka_unit_test(impossible_sizes_are_kept_aside),
+		cmocka_unit_test(pages_without_bytes_are_no_tensors),
 		cmocka_unit_test(pages_are_aligned_on_request),
+		cmocka_unit_test(keys_that_are_no_utf8_are_lost),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

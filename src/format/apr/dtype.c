@@ -60,12 +60,7 @@ const struct apr_dtype *apr_dtype_ggml(uint8_t code)
 /* Some producers pad each row of a matrix to whole blocks. */
 static bool padded_rows(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t size)
 {
-	uint64_t row, rows, bytes;
-	if ((d != TN_Q4_K && d != TN_Q6_K) || rank < 2)
-		return false;
-	return dtype_size(d, BLOCK_FLAT, 1, &shape[rank - 1], &row) &&
-	       shape_elements(rank - 1, shape, &rows) && mul_u64(row, rows, &bytes) &&
-	       bytes == size;
+	return (d == TN_Q4_K || d == TN_Q6_K) && dtype_takes_padded(d, rank, shape, size);
 }
 
 bool apr_dtype_fits(tn_dtype d, uint32_t rank, const uint64_t *shape, uint64_t size)

@@ -168,18 +168,13 @@ static void drop_taken_key(struct metadata *m, const char *key)
 static tn_code add_envelope(struct metadata *m)
 {
 	struct plan_job *job = m->w->job;
-	struct envelope *env = &m->w->env;
-	if (envelope_empty(env))
-		return TN_OK;
-	if (job->no_envelope) {
-		envelope_report_lost(env, "apr", job->allow_loss ? TN_WARNING : TN_ERROR,
-		                     job->report);
-		return env->failed ? no_memory(m) : TN_OK;
-	}
-	drop_taken_key(m, APR_ENVELOPE_KEY);
-	m->envelope = (struct tn_meta){ .type = TN_META_STRING, .key = VIEW(APR_ENVELOPE_KEY) };
-	if (envelope_print(env, &m->envelope.as.s, job->err) != TN_OK)
+	tn_view text;
+	if (job_envelope(job, &m->w->env, "apr", &text) != TN_OK)
 		return job->err->code;
+	if (text.len == 0)
+		return TN_OK;
+	drop_taken_key(m, APR_ENVELOPE_KEY);
+	m->envelope = (struct tn_meta){ .type = TN_META_STRING, .key = VIEW(APR_ENVELOPE_KEY), .as.s = text };
 	m->custom[m->n++] = &m->envelope;
 	return TN_OK;
 }

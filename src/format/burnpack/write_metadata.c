@@ -129,18 +129,14 @@ static tn_code add_envelope(struct writing *w)
 {
 	struct plan_job *job = w->job;
 	tn_view text;
-	if (envelope_empty(&w->env))
+	if (job_envelope(job, &w->env, "burnpack", &text) != TN_OK)
+		return job->err->code;
+	if (text.len == 0)
 		return TN_OK;
-	if (job->no_envelope) {
-		envelope_report_lost(&w->env, "burnpack", job->allow_loss ? TN_WARNING : TN_ERROR, job->report);
-		return TN_OK;
-	}
 	if (meta_find(job->model->metadata, VIEW(ENVELOPE_KEY)) != NULL) {
 		job_lossy(job, NO_TENSOR, "burnpack: the metadata has a '" ENVELOPE_KEY "' of its own, where the envelope would stand");
 		return TN_OK;
 	}
-	if (envelope_print(&w->env, &text, job->err) != TN_OK)
-		return job->err->code;
 	w->strings.list[w->strings.n++] = (struct entry){ .key = VIEW(ENVELOPE_KEY), .text = text };
 	return TN_OK;
 }

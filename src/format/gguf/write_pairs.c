@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "base/utf8.h"
 
 void gout_number(struct gout *o, uint64_t v, unsigned width)
 {
@@ -62,6 +61,15 @@ static bool too_large(const struct tn_meta *node)
 	       tn_meta_count(node) > GGUF_ARRAY_MAX;
 }
 
+/* The alignment stands there as a u32, whatever integer the model has of it. */
+static bool is_retyped(const struct writing *w, const struct tn_meta *node)
+{
+	uint64_t v;
+	bool is_u32 = node->type == TN_META_UINT && node->width == 32;
+	return view_is(node->key, ALIGNMENT_KEY) && !is_u32 && node->type != TN_META_FLOAT && tn_meta_u64(node, &v) &&
+	       v == w->align;
+}
+
 static tn_code add_node(struct writing *w, const struct tn_meta *node)
 {
 	struct pair p = { .key = node->key, .node = node };
@@ -78,14 +86,7 @@ static tn_code add_node(struct writing *w, const struct tn_meta *node)
 		          ESC(node->key));
 		return TN_OK;
 	}
-	bool retyped = view_is(node->key, ALIGNMENT_KEY) && node->type == TN_META_UINT &&
-	               node->width != 32;
-	bool lacks = type == GGUF_VALUES || (is_number && node->width == 0) || (retyped && node->as.u == w->align);
-	if (lacks && !utf8_ok(node->key)) { /* which the envelope's JSON could not name */
-		job_lossy(w->job, NO_TENSOR, GGUF ": metadata '%s' has no such type, and its key is not UTF-8", ESC(node->key));
-		return TN_OK;
-	}
-	if (lacks)
+	if (type == GGUF_VALUES || (is_number && node->width == 0) || is_retyped(w, node))
 		envelope_value(&w->env, node);
 	if (type == GGUF_VALUES) {
 		p.node = NULL;
@@ -175,17 +176,11 @@ static void drop_taken_key(struct writing *w)
 
 tn_code gguf_add_envelope(struct writing *w)
 {
-	struct plan_job *job = w->job;
 	tn_view text;
-	if (envelope_empty(&w->env))
+	if (job_envelope(w->job, &w->env, GGUF, &text) != TN_OK)
+		return w->job->err->code;
+	if (text.len == 0)
 		return TN_OK;
-	if (job->no_envelope) {
-		envelope_report_lost(&w->env, GGUF, job->allow_loss ? TN_WARNING : TN_ERROR,
-		                     job->report);
-		return w->env.failed ? arena_err(job->mem, job->err, GGUF ": envelope") : TN_OK;
-	}
-	if (envelope_print(&w->env, &text, job->err) != TN_OK)
-		return job->err->code;
 	drop_taken_key(w);
 	w->pairs[w->n_pairs++] = (struct pair){ .key = VIEW(ENVELOPE_KEY), .text = text };
 	return TN_OK;

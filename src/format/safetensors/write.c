@@ -296,14 +296,10 @@ static void drop_taken_key(struct writing *w)
 static bool add_envelope(struct writing *w)
 {
 	tn_view text;
-	if (envelope_empty(&w->env))
-		return true;
-	if (w->job->no_envelope) {
-		envelope_report_lost(&w->env, SAFETENSORS, w->job->allow_loss ? TN_WARNING : TN_ERROR, w->job->report);
-		return !w->env.failed || no_memory(w, SAFETENSORS ": envelope");
-	}
-	if (envelope_print(&w->env, &text, w->job->err) != TN_OK)
+	if (job_envelope(w->job, &w->env, SAFETENSORS, &text) != TN_OK)
 		return false;
+	if (text.len == 0)
+		return true;
 	drop_taken_key(w);
 	add_pair(w, VIEW(ENVELOPE_KEY), text);
 	return true;

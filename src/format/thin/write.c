@@ -148,14 +148,12 @@ static bool keep_order(struct writing *w)
 
 static bool put_envelope(struct writing *w)
 {
-	struct plan_job *job = w->job;
-	if (envelope_empty(&w->env))
-		return true;
-	if (job->no_envelope) {
-		envelope_report_lost(&w->env, THIN, job->allow_loss ? TN_WARNING : TN_ERROR, job->report);
-		return !w->env.failed || write_no_memory(w);
-	}
-	return envelope_print(&w->env, &w->man.envelope, job->err) == TN_OK;
+	tn_view text;
+	if (job_envelope(w->job, &w->env, THIN, &text) != TN_OK)
+		return false;
+	if (text.len != 0) /* else that of people's own stays */
+		w->man.envelope = text;
+	return true;
 }
 
 /* Upstream's writer refuses what its validator does. */

@@ -230,8 +230,6 @@ static void other_metadata(struct writing *w)
 	for (const struct tn_meta *n = w->m->metadata->as.kids.first; n != NULL; n = n->next) {
 		if (is_own_envelope(w, n))
 			w->man.envelope = n->as.s;
-		else if (!utf8_ok(n->key))
-			job_lossy(w->job, NO_TENSOR, THIN ": metadata key '%s' is no UTF-8", ESC(n->key));
 		else if (!is_shown(w, n, trust))
 			envelope_hidden(&w->env, n);
 	}
