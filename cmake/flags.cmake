@@ -19,17 +19,6 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^s390" AND CMAKE_C_COMPILER_ID STREQUAL "
 	add_compile_options($<$<COMPILE_LANGUAGE:C>:-fexcess-precision=fast>)
 endif()
 
-# Files come from strangers: what is released looks at the edges of its buffers, as far as that costs next to nothing.
-if(CMAKE_BUILD_TYPE STREQUAL "Release" AND TENON_HARDEN AND NOT TENON_SANITIZE AND NOT TENON_COVERAGE)
-	add_compile_options($<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>)
-	if(NOT CMAKE_C_FLAGS MATCHES "_FORTIFY_SOURCE") # a distribution's own choice counts
-		add_compile_options($<$<COMPILE_LANGUAGE:C>:-U_FORTIFY_SOURCE> $<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=2>)
-	endif()
-	if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-		add_link_options(LINKER:-z,relro LINKER:-z,now)
-	endif()
-endif()
-
 # No path of the machine that built it in what is installed.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TENON_COVERAGE)
 	add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
@@ -46,6 +35,19 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release
 endif()
 target_compile_definitions(tenon_flags INTERFACE
 	$<$<BOOL:${TENON_ARENA_DEBUG}>:TENON_ARENA_DEBUG>)
+
+# Files come from strangers: what is released looks at the edges of its buffers, as far as that costs next to nothing. Not the
+# tests, some of which put their own system calls in front of the C library's.
+add_library(tenon_hardening INTERFACE)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND TENON_HARDEN AND NOT TENON_SANITIZE AND NOT TENON_COVERAGE)
+	target_compile_options(tenon_hardening INTERFACE -fstack-protector-strong)
+	if(NOT CMAKE_C_FLAGS MATCHES "_FORTIFY_SOURCE") # a distribution's own choice counts
+		target_compile_options(tenon_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+	endif()
+	if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+		target_link_options(tenon_hardening INTERFACE LINKER:-z,relro LINKER:-z,now)
+	endif()
+endif()
 
 if(TENON_SANITIZE)
 	add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

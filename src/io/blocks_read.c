@@ -6,6 +6,7 @@
 #include "io/blocks.h"
 
 #include "base/bytes.h"
+#include "base/claim.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "codec/lz4.h"
@@ -122,6 +123,7 @@ struct range {
 	uint32_t     *entries;
 	uint64_t     *places;  /* where each block is stored */
 	uint64_t      blocks;
+	int           failed;  /* who sets it first writes err */
 	tn_error      err;
 };
 
@@ -154,11 +156,8 @@ static void read_some(struct range *g, uint64_t *next)
 			break;
 		read_part(g, w, k, &err);
 	}
-	if (err.code != TN_OK) {
-#pragma omp critical(tenon_blocks_error)
-		if (g->err.code == TN_OK)
-			g->err = err;
-	}
+	if (err.code != TN_OK && claim(&g->failed))
+		g->err = err;
 	blocks_worker_free(w);
 }
 

@@ -4,6 +4,7 @@
  * thread. */
 #include "io/hash.h"
 
+#include "base/claim.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "sys/cpu.h"
@@ -25,6 +26,7 @@ struct hash_job {
 	bool           go_on;
 	uint64_t       done, total;
 	int            stop;     /* another thread failed, or the caller said so */
+	int            failed;   /* who sets it first writes err */
 	tn_error       err;
 };
 
@@ -43,8 +45,8 @@ static void advance(struct hash_job *job, uint64_t n, bool may_report)
 	done = job->done += n;
 	if (!may_report || job->work->progress == NULL || job->work->progress(job->work->ctx, done, job->total))
 		return;
-#pragma omp critical(tenon_hash_error)
-	err_set(&job->err, TN_E_USAGE, TN_NO_OFFSET, "stopped by the caller");
+	if (claim(&job->failed))
+		err_set(&job->err, TN_E_USAGE, TN_NO_OFFSET, "stopped by the caller");
 #pragma omp atomic write
 	job->stop = 1;
 }
@@ -82,8 +84,7 @@ tn_code hash_tensor(const struct reader *from, const struct tensor *t, tn_digest
 
 static void fail(struct hash_job *job, const tn_error *why)
 {
-#pragma omp critical(tenon_hash_error)
-	if (job->err.code == TN_OK)
+	if (claim(&job->failed))
 		job->err = *why;
 #pragma omp atomic write
 	job->stop = 1;

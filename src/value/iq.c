@@ -61,7 +61,7 @@ static inline void decode_rows(const uint8_t *restrict in, float d, float *restr
 	}
 }
 
-static inline unsigned nibble_at(const uint8_t *p, size_t i) { return p[i / 2] >> i % 2 * 4 & 15u; }
+static inline unsigned nibble_at(const uint8_t *p, size_t i) { return (unsigned)p[i / 2] >> i % 2 * 4 & 15u; }
 static inline unsigned u16_at(const uint8_t *p, size_t i) { return load16(p + 2 * i); }
 static inline uint32_t u32_at(const uint8_t *p, size_t i) { return load32(p + 4 * i); }
 
@@ -153,7 +153,7 @@ static void iq2_xs_block(const uint8_t *restrict in, float *restrict out)
 /* Two more bits of index are in high. */
 static uint64_t iq2_s_eight(const uint8_t *in, size_t i)
 {
-	unsigned index = in[2 + i] | (in[66 + i / 4] >> i % 4 * 2 & 3u) << 8;
+	unsigned index = in[2 + i] | ((unsigned)in[66 + i / 4] >> i % 4 * 2 & 3u) << 8;
 	return iq2_eight(grid_iq2_s[index], in[34 + i]);
 }
 
@@ -190,7 +190,7 @@ static void iq3_xxs_block(const uint8_t *restrict in, float *restrict out)
 /* One more bit of index is in high. */
 static unsigned iq3_s_index(const uint8_t *in, size_t i)
 {
-	return in[2 + i] | (in[66 + i / 8] >> i % 8 & 1u) << 8;
+	return in[2 + i] | ((unsigned)in[66 + i / 8] >> i % 8 & 1u) << 8;
 }
 
 static uint64_t iq3_s_eight(const uint8_t *in, size_t i)

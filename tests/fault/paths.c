@@ -22,23 +22,6 @@
 
 enum { NOBODY = 65534 };
 
-static char *folder;
-
-static int set_up(void **state)
-{
-	(void)state;
-	folder = tempdir_new();
-	return chdir(folder);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	int left = chdir("/");
-	tempdir_remove(folder);
-	return left;
-}
-
 /* Long enough that its bytes are read in several pieces. */
 static void store_model(const char *format)
 {
@@ -245,9 +228,9 @@ static void borrowed_bytes_raise_a_signal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(permissions, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(shrinking, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(borrowed_bytes_raise_a_signal, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(permissions, tempdir_enter, tempdir_leave),
+		cmocka_unit_test_setup_teardown(shrinking, tempdir_enter, tempdir_leave),
+		cmocka_unit_test_setup_teardown(borrowed_bytes_raise_a_signal, tempdir_enter, tempdir_leave),
 	};
 	return cmocka_run_group_tests_name("paths", tests, NULL, NULL);
 }

@@ -55,18 +55,9 @@ static int set_up(void **state)
 {
 	for (size_t i = 0; i < N; i++)
 		bytes[i] = (uint8_t)(i * 13 + (i >> 9));
-	*state = tempdir_new();
-	if (chdir(*state) != 0)
+	if (tempdir_enter(state) != 0)
 		return -1;
 	files_store("in", (tn_view){ bytes, N });
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
 	return 0;
 }
 
@@ -198,5 +189,5 @@ int main(void)
 		cmocka_unit_test(private_map_where_no_shared),
 		cmocka_unit_test(far_file_systems_are_not_mapped),
 	};
-	return cmocka_run_group_tests_name("read", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("read", tests, set_up, tempdir_leave);
 }

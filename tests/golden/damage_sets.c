@@ -22,23 +22,6 @@
 
 enum { APART = SANITIZED ? 5 : 1, HEAD = 700 /* bytes of a file that are changed one by one */ };
 
-static char *folder;
-
-static int set_up(void **state)
-{
-	(void)state;
-	folder = tempdir_new();
-	return chdir(folder);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	int left = chdir("/");
-	tempdir_remove(folder);
-	return left;
-}
-
 /* ---- Sets ---- */
 
 static void make_set(const char *format)
@@ -192,9 +175,8 @@ static void damage_json(const char *path, size_t apart)
 static void checkpoints(void **state)
 {
 	static const char *const names[] = { "llama-3shards", "mixtral", "llama-gptq", "mllama" };
-	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		char *in = files_join(folder, "in");
+		char *in = files_join(*state, "in");
 		assert_int_equal(mkdir(in, 0777), 0);
 		checkpoint_make(names[i], in);
 		try_checkpoint();
@@ -206,10 +188,10 @@ static void checkpoints(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(safetensors_sets, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(gguf_sets, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(apr_sets, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(checkpoints, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(safetensors_sets, tempdir_enter, tempdir_leave),
+		cmocka_unit_test_setup_teardown(gguf_sets, tempdir_enter, tempdir_leave),
+		cmocka_unit_test_setup_teardown(apr_sets, tempdir_enter, tempdir_leave),
+		cmocka_unit_test_setup_teardown(checkpoints, tempdir_enter, tempdir_leave),
 	};
 	return cmocka_run_group_tests_name("damage_sets", tests, NULL, NULL);
 }

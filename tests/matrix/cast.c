@@ -19,20 +19,6 @@ enum { ROWS = 3, ROW = 512, ELEMENTS = ROWS * ROW };
 
 static const uint64_t matrix[2] = { ROWS, ROW };
 
-static int set_up(void **state)
-{
-	*state = tempdir_new();
-	return chdir(*state);
-}
-
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
-	return 0;
-}
-
 /* ---- Files ---- */
 
 static tn_writer *writer_of(const char *format)
@@ -532,5 +518,5 @@ int main(void)
 		cmocka_unit_test(over_itself),
 		cmocka_unit_test(read_bounds),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, tempdir_enter, tempdir_leave);
 }

@@ -32,5 +32,8 @@ char *tempdir_new(void);
 size_t tempdir_count(const char *path);
 /* Removes the folder with everything in it, and frees the path. */
 void  tempdir_remove(char *path);
+/* Of a test or a group: a new folder is the current one, its path is in *state; back to "/", and all of it goes. */
+int   tempdir_enter(void **state);
+int   tempdir_leave(void **state);
 
 #endif

@@ -64,3 +64,16 @@ void tempdir_remove(char *path)
 	rmdir(path);
 	free(path);
 }
+
+int tempdir_enter(void **state)
+{
+	*state = tempdir_new();
+	return chdir(*state);
+}
+
+int tempdir_leave(void **state)
+{
+	int left = chdir("/");
+	tempdir_remove(*state);
+	return left;
+}

@@ -26,14 +26,6 @@ static int set_up(void **state)
 	return chdir(*state);
 }
 
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
-	return 0;
-}
-
 struct bench { /* a sink over a file, with all that it needs */
 	struct sys_out out;
 	struct sink    sink;
@@ -384,7 +376,7 @@ static void one_buffer(void **state)
 	assert_int_equal(fault_mem.alive, 0);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tempdir_leave)
 
 int main(void)
 {

@@ -21,18 +21,9 @@ static uint8_t room[ROOM];
 
 static int set_up(void **state)
 {
-	*state = tempdir_new();
-	if (chdir(*state) != 0)
+	if (tempdir_enter(state) != 0)
 		return -1;
 	files_store("in", VIEW(TEXT));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
 	return 0;
 }
 
@@ -304,5 +295,5 @@ int main(void)
 		cmocka_unit_test(what_a_producer_says),
 		cmocka_unit_test(not_asked_after_a_failure),
 	};
-	return cmocka_run_group_tests_name("source", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("source", tests, set_up, tempdir_leave);
 }

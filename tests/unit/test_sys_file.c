@@ -31,14 +31,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
-	return 0;
-}
-
 static void is_refused(const char *path, const char *words)
 {
 	struct sys_file f;
@@ -216,5 +208,5 @@ int main(void)
 		cmocka_unit_test(past_the_end),
 		cmocka_unit_test(shrinks),
 	};
-	return cmocka_run_group_tests_name("sys_file", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("sys_file", tests, set_up, tempdir_leave);
 }

@@ -12,20 +12,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static int set_up(void **state)
-{
-	*state = tempdir_new();
-	return chdir(*state);
-}
-
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
-	return 0;
-}
-
 static void lists_files_sorted(void **state)
 {
 	struct arena mem;
@@ -107,5 +93,5 @@ int main(void)
 		cmocka_unit_test(a_long_list_and_a_small_budget),
 		cmocka_unit_test(follows_and_makes),
 	};
-	return cmocka_run_group_tests_name("sys_folder", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("sys_folder", tests, tempdir_enter, tempdir_leave);
 }

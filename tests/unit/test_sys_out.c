@@ -17,20 +17,6 @@
 
 #include <cmocka.h>
 
-static int set_up(void **state)
-{
-	*state = tempdir_new();
-	return chdir(*state);
-}
-
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
-	return 0;
-}
-
 static tn_code save(const char *path, bool in_place, tn_view bytes, tn_error *err)
 {
 	struct sys_out out;
@@ -498,7 +484,7 @@ static void read_only_folder(void **state)
 	assert_int_equal(status, 0);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, tempdir_enter, tempdir_leave)
 
 /* ---- Going on ---- */
 

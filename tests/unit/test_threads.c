@@ -89,8 +89,7 @@ static void make_model(const char *path)
 
 static int set_up(void **state)
 {
-	*state = tempdir_new();
-	if (chdir(*state) != 0)
+	if (tempdir_enter(state) != 0)
 		return -1;
 	make_model(forms[0].file);
 	tn_file *f = open_file(forms[0].file, TN_IO_AUTO);
@@ -99,14 +98,6 @@ static int set_up(void **state)
 			.format = forms[i].format, .write = { .compress = forms[i].compress, .work.threads = 1 },
 		});
 	tn_close(f);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	if (chdir("/") != 0)
-		return -1;
-	tempdir_remove(*state);
 	return 0;
 }
 
@@ -323,5 +314,5 @@ int main(void)
 		cmocka_unit_test(players_of_one_file),
 		cmocka_unit_test(openers_of_one_path),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, tempdir_leave);
 }
