@@ -260,6 +260,24 @@ static void keys_that_are_no_utf8_are_lost(void **state)
 	free((void *)bytes.ptr);
 }
 
+static void the_envelope_has_its_place(void **state)
+{
+	(void)state;
+	const uint64_t few = 3;
+	tn_writer *w = kit_writer("gguf");
+	tn_convert_options how = { .format = "thin", .dry_run = true };
+	tn_error err;
+	kit_add(w, "t", TN_I8, 1, &few, 0);
+	assert_int_equal(tn_put_uint(w, tn_writer_metadata(w), VIEW("tenon"), 1, 64, NULL), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_file *from = kit_open(bytes);
+	assert_int_equal(tn_convert(from, "x", &how, NULL, &err), TN_E_LOSSY);
+	assert_non_null(strstr(err.msg, "has a 'tenon' of its own"));
+	tn_close(from);
+	tn_writer_free(w);
+	free((void *)bytes.ptr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +290,7 @@ int main(void)
 		cmocka_unit_test(pages_without_bytes_are_no_tensors),
 		cmocka_unit_test(pages_are_aligned_on_request),
 		cmocka_unit_test(keys_that_are_no_utf8_are_lost),
+		cmocka_unit_test(the_envelope_has_its_place),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -218,18 +218,22 @@ static bool is_shown(const struct writing *w, const struct tn_meta *n, bool trus
 	return f != NULL && field_holds(f, n) && (trust || !is_judged(f)) && meta_find(w->man.model, n->key) != NULL;
 }
 
-/* The text of an envelope that was not applied stays where it stood. */
-static bool is_own_envelope(const struct writing *w, const struct tn_meta *n)
+/* The text of an envelope that was not applied stays where it stood. Else nothing can stand there but an envelope, nor come
+ * back out of one: it does not take its own key. */
+static void own_envelope(struct writing *w, const struct tn_meta *n)
 {
-	return w->job->rewrite && view_is(n->key, THIN_ENVELOPE_KEY) && is_text(n);
+	if (w->job->rewrite && is_text(n))
+		w->man.envelope = n->as.s;
+	else
+		write_no_own_envelope(w);
 }
 
 static void other_metadata(struct writing *w)
 {
 	bool trust = w->job->rewrite || is_sound(w->m->metadata);
 	for (const struct tn_meta *n = w->m->metadata->as.kids.first; n != NULL; n = n->next) {
-		if (is_own_envelope(w, n))
-			w->man.envelope = n->as.s;
+		if (view_is(n->key, THIN_ENVELOPE_KEY))
+			own_envelope(w, n);
 		else if (!is_shown(w, n, trust))
 			envelope_hidden(&w->env, n);
 	}
