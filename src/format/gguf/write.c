@@ -135,10 +135,10 @@ static tn_code print_head(struct writing *w, tn_view *head)
 static void pad_tensor(const struct writing *w, uint64_t k)
 {
 	const struct tensor *t = &w->m->tensors[w->tensors[k].i];
-	bool last = k + 1 == w->n;
-	if (t->dtype == TN_OPAQUE && pad_to(t->nbytes, w->align) != 0 && !last)
+	bool last = k + 1 == w->n, unknown = w->tensors[k].unknown;
+	if (unknown && pad_to(t->nbytes, w->align) != 0 && !last)
 		job_lossy(w->job, t->name, GGUF ": a tensor of an unknown type becomes longer by its padding");
-	if (t->dtype != TN_OPAQUE || !last)
+	if (!unknown || !last)
 		plan_align(w->job->plan, w->align);
 }
 

@@ -28,6 +28,7 @@ struct placed {
 	const uint64_t *shape;  /* outermost first */
 	uint64_t        offset; /* in the data */
 	bool            swap;   /* its numbers have to be turned */
+	bool            unknown; /* of a type that is not known, copied as it is */
 };
 
 struct writing {

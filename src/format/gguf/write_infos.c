@@ -133,6 +133,7 @@ static bool hold_unknown(struct writing *w, const struct tensor *t, struct place
 {
 	if (w->big != gguf_flag(w->m, NATIVE_BIG_ENDIAN))
 		return lossy(w, t, "the byte order of a type that is not known cannot be changed");
+	p->unknown = true;
 	p->rank = t->rank;
 	p->shape = t->shape;
 	report_add(w->job->report, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, t->name,
