@@ -1,6 +1,5 @@
 /* cmd_plan.c - tenon plan: what of a model is resident on a device, and whether it fits. */
 #include "cli/fail.h"
-#include "cli/input.h"
 #include "cli/out.h"
 #include "cli/tape.h"
 
@@ -66,38 +65,15 @@ static void print_text(const struct cli *cli, const tn_meta *values)
 	tape_strings("suggestions", tape_find(values, "suggestions"), UINT64_MAX);
 }
 
-static enum status plan(const struct cli *cli, const tn_plan_options *how, const tn_file *file)
-{
-	tn_estimate *estimate;
-	enum status status = tape_estimate(&estimate, cli, file, TN_ESTIMATE_PLAN, how);
-	if (status != STATUS_YES)
-		return status;
-	const tn_meta *values = tn_estimate_values(estimate);
-	if (cli->json) {
-		tape_json(stdout, values);
-		putchar('\n');
-	} else {
-		print_text(cli, values);
-	}
-	tn_estimate_free(estimate);
-	return STATUS_YES;
-}
-
 static enum status run(const struct cli *cli, const void *own)
 {
 	const struct plan *o = own;
-	struct input in;
 	tn_plan_options how;
 	if (o->plan.vram == 0)
 		return fail_usage(cli, "--vram says how much memory the device has");
 	if (!plan_options(cli, &o->plan, &how))
 		return STATUS_USAGE;
-	enum status status = input_open(&in, cli, cli->args[0]);
-	if (status != STATUS_YES)
-		return status;
-	status = plan(cli, &how, in.file);
-	input_close(&in);
-	return status;
+	return tape_show(cli, TN_ESTIMATE_PLAN, &how, print_text);
 }
 
 const struct command cmd_plan = {

@@ -1,7 +1,6 @@
 /* cmd_simulate.c - tenon simulate: what is read while a model's execution tape is played; reckoned, or with --run
  * done. */
 #include "cli/fail.h"
-#include "cli/input.h"
 #include "cli/out.h"
 #include "cli/play.h"
 #include "cli/tape.h"
@@ -120,28 +119,16 @@ static void print_stages(const tn_meta *loads)
 
 /* ---- The command ---- */
 
-static enum status simulate(const struct cli *cli, const tn_plan_options *how, const tn_file *file)
+static void print_text(const struct cli *cli, const tn_meta *values)
 {
-	tn_estimate *estimate;
-	enum status status = tape_estimate(&estimate, cli, file, TN_ESTIMATE_LOAD, how);
-	if (status != STATUS_YES)
-		return status;
-	const tn_meta *values = tn_estimate_values(estimate);
-	if (cli->json) {
-		tape_json(stdout, values);
-		putchar('\n');
-	} else {
-		print_numbers(values);
-		print_stages(tape_find(values, "stage_loads"));
-	}
-	tn_estimate_free(estimate);
-	return STATUS_YES;
+	(void)cli;
+	print_numbers(values);
+	print_stages(tape_find(values, "stage_loads"));
 }
 
 static enum status run(const struct cli *cli, const void *own)
 {
 	const struct simulate *o = own;
-	struct input in;
 	tn_plan_options how;
 	uint64_t budget = o->budget != 0 ? o->budget : o->plan.vram;
 	if (budget == 0 || (!o->run && o->plan.vram == 0))
@@ -152,12 +139,7 @@ static enum status run(const struct cli *cli, const void *own)
 		return STATUS_USAGE;
 	if (o->run)
 		return play(cli, &(struct play){ .budget = budget, .tokens = o->tokens, .prefetch = o->plan.prefetch });
-	enum status status = input_open(&in, cli, cli->args[0]);
-	if (status != STATUS_YES)
-		return status;
-	status = simulate(cli, &how, in.file);
-	input_close(&in);
-	return status;
+	return tape_show(cli, TN_ESTIMATE_LOAD, &how, print_text);
 }
 
 const struct command cmd_simulate = {

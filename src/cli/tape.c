@@ -1,6 +1,7 @@
 /* tape.c - what plan, simulate, profile and info --stats share. */
 #include "cli/tape.h"
 #include "cli/fail.h"
+#include "cli/input.h"
 #include "cli/meta.h"
 #include "cli/out.h"
 #include <stdlib.h>
@@ -77,6 +78,33 @@ void tape_json(FILE *to, const tn_meta *values)
 	struct json j;
 	js_begin(&j, to);
 	json_tree(&j, values);
+}
+
+static void show(const struct cli *cli, const tn_meta *values, void (*print)(const struct cli *, const tn_meta *))
+{
+	if (cli->json) {
+		tape_json(stdout, values);
+		putchar('\n');
+	} else {
+		print(cli, values);
+	}
+}
+
+enum status tape_show(const struct cli *cli, tn_estimate_kind kind, const tn_plan_options *options,
+                      void (*print)(const struct cli *cli, const tn_meta *values))
+{
+	struct input in;
+	tn_estimate *estimate;
+	enum status status = input_open(&in, cli, cli->args[0]);
+	if (status != STATUS_YES)
+		return status;
+	status = tape_estimate(&estimate, cli, in.file, kind, options);
+	if (status == STATUS_YES) {
+		show(cli, tn_estimate_values(estimate), print);
+		tn_estimate_free(estimate);
+	}
+	input_close(&in);
+	return status;
 }
 
 /* ---- For people ---- */

@@ -32,6 +32,9 @@ bool plan_options(const struct cli *cli, const struct plan_args *args, tn_plan_o
 /* Verifies the file, but for the bytes of its tensors, and estimates. A failure has been printed. */
 enum status tape_estimate(tn_estimate **out, const struct cli *cli, const tn_file *file, tn_estimate_kind kind,
                           const tn_plan_options *options);
+/* Opens the command's file, estimates, and prints the values: as JSON, or as print makes them. A failure has been printed. */
+enum status tape_show(const struct cli *cli, tn_estimate_kind kind, const tn_plan_options *options,
+                      void (*print)(const struct cli *cli, const tn_meta *values));
 /* The tree as JSON, each item on a line; without a newline at the end. */
 void     tape_json(FILE *to, const tn_meta *values);
 
