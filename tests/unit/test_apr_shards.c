@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support/shard_kit.h"
+
 #define SHARD(k) "model-0000" #k "-of-00002.apr"
 #define MANIFEST "model.apr.index.json"
 
@@ -61,30 +63,6 @@ static void split(tn_view bytes)
 	tn_close(f);
 }
 
-static tn_file *opened(const char *name, bool single)
-{
-	const tn_open_options how = { .single = single };
-	tn_file *f;
-	tn_error err;
-	char *path = name != NULL ? files_join(folder, name) : folder;
-	if (tn_open(&f, path, &how, &err) != TN_OK)
-		fail_msg("%s", err.msg);
-	if (path != folder)
-		free(path);
-	return f;
-}
-
-static void refused(const char *name, tn_code code, const char *text)
-{
-	tn_file *f;
-	tn_error err;
-	char *path = files_join(folder, name);
-	assert_int_equal(tn_open(&f, path, NULL, &err), code);
-	if (strstr(err.msg, text) == NULL)
-		fail_msg("'%s' is not in: %s", text, err.msg);
-	free(path);
-}
-
 static void manifest_folder_and_shards_mean_the_same(void **state)
 {
 	static const char *const ways[] = { NULL, MANIFEST, SHARD(1), SHARD(2) };
@@ -92,7 +70,7 @@ static void manifest_folder_and_shards_mean_the_same(void **state)
 	(void)state;
 	split(bytes);
 	for (size_t i = 0; i < 4; i++) {
-		tn_file *f = opened(ways[i], false);
+		tn_file *f = shard_kit_open(folder, ways[i], false);
 		char *path = files_join(folder, "merged");
 		const tn_convert_options how = { .format = "apr", .write = { .no_sync = true, .exact_path = true } };
 		tn_error err;
@@ -126,7 +104,7 @@ static void what_is_written(void **state)
 	free((void *)a.ptr), free((void *)b.ptr);
 	free(one), free(two);
 	for (unsigned k = 0; k < 2; k++) {
-		tn_file *f = opened(k == 0 ? SHARD(1) : SHARD(2), true);
+		tn_file *f = shard_kit_open(folder, k == 0 ? SHARD(1) : SHARD(2), true);
 		const tn_meta *m = tn_metadata(f), *sharding = tn_meta_find(m, tn_text("sharding"));
 		uint64_t v;
 		assert_true(tn_meta_u64(tn_meta_find(sharding, tn_text("shard_count")), &v) && v == 2);
@@ -158,7 +136,7 @@ static void another_size_than_the_manifest_says(void **state)
 	char *size = strstr((char *)text.ptr, "\"size\": ");
 	size[8] = '9';
 	files_store(path, text);
-	tn_file *f = opened(MANIFEST, false);
+	tn_file *f = shard_kit_open(folder, MANIFEST, false);
 	assert_true(set_kit_says(tn_warnings(f), TN_ERROR, SHARD(1) ": the index says that the file has 9"));
 	tn_close(f);
 	free((void *)text.ptr);
@@ -174,12 +152,12 @@ static void missing_and_misplaced(void **state)
 	char *one = files_join(folder, SHARD(1)), *two = files_join(folder, SHARD(2));
 	tn_view first = files_load(one);
 	assert_int_equal(unlink(two), 0);
-	refused(SHARD(1), TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
-	refused(MANIFEST, TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
+	shard_kit_refused(folder, SHARD(1), TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
+	shard_kit_refused(folder, MANIFEST, TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
 	files_store(two, first);
-	refused(MANIFEST, TN_E_CORRUPT, SHARD(2) ": it says that it is shard 1 of 2, not 2 of 2");
+	shard_kit_refused(folder, MANIFEST, TN_E_CORRUPT, SHARD(2) ": it says that it is shard 1 of 2, not 2 of 2");
 	files_store(two, bytes);
-	refused(SHARD(1), TN_E_CORRUPT, SHARD(2) ": it is a whole model");
+	shard_kit_refused(folder, SHARD(1), TN_E_CORRUPT, SHARD(2) ": it is a whole model");
 	free((void *)first.ptr);
 	free((void *)bytes.ptr);
 	free(one), free(two);
@@ -207,7 +185,7 @@ static void bad_manifests(void **state)
 		snprintf(text, sizeof text, "{\"version\":\"2.0\",\"shard_count\":%s,\"shards\":[%s],\"weight_map\":{%s}}", cases[i].count,
 		         cases[i].shards, cases[i].map);
 		set_kit_text(folder, "manifest.json", text);
-		refused("manifest.json", i + 1 < sizeof cases / sizeof *cases ? TN_E_CORRUPT : TN_E_TRUNCATED, cases[i].why);
+		shard_kit_refused(folder, "manifest.json", i + 1 < sizeof cases / sizeof *cases ? TN_E_CORRUPT : TN_E_TRUNCATED, cases[i].why);
 	}
 }
 

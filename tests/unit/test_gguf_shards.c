@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support/shard_kit.h"
+
 #define SHARD(k) "model-0000" #k "-of-00003.gguf"
 
 static char *folder;
@@ -57,30 +59,6 @@ static void split(tn_view bytes, tn_endian endian)
 	tn_close(f);
 }
 
-static tn_file *opened(const char *name, bool single)
-{
-	const tn_open_options how = { .single = single };
-	tn_file *f;
-	tn_error err;
-	char *path = name != NULL ? files_join(folder, name) : folder;
-	if (tn_open(&f, path, &how, &err) != TN_OK)
-		fail_msg("%s", err.msg);
-	if (path != folder)
-		free(path);
-	return f;
-}
-
-static void refused(const char *name, tn_code code, const char *text)
-{
-	tn_file *f;
-	tn_error err;
-	char *path = files_join(folder, name);
-	assert_int_equal(tn_open(&f, path, NULL, &err), code);
-	if (strstr(err.msg, text) == NULL)
-		fail_msg("'%s' is not in: %s", text, err.msg);
-	free(path);
-}
-
 static void expect_merged(tn_file *f, tn_view bytes)
 {
 	char *path = files_join(folder, "merged.gguf");
@@ -98,9 +76,9 @@ static void any_shard_and_back(void **state)
 	tn_view bytes = whole();
 	(void)state;
 	split(bytes, TN_ENDIAN_KEEP);
-	expect_merged(opened(SHARD(1), false), bytes);
-	expect_merged(opened(SHARD(3), false), bytes);
-	expect_merged(opened(NULL, false), bytes);
+	expect_merged(shard_kit_open(folder, SHARD(1), false), bytes);
+	expect_merged(shard_kit_open(folder, SHARD(3), false), bytes);
+	expect_merged(shard_kit_open(folder, NULL, false), bytes);
 	free((void *)bytes.ptr);
 }
 
@@ -119,7 +97,7 @@ static void what_a_shard_says(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		char name[64];
 		snprintf(name, sizeof name, "model-%05u-of-00003.gguf", k + 1);
-		tn_file *f = opened(name, true);
+		tn_file *f = shard_kit_open(folder, name, true);
 		assert_int_equal(tn_tensor_count(f), 2);
 		assert_int_equal(tn_meta_count(tn_metadata(f)), k == 0 ? 5 : 3);
 		assert_int_equal(number(f, "split.no"), k);
@@ -129,7 +107,7 @@ static void what_a_shard_says(void **state)
 		assert_int_equal(tn_meta_kind(tn_meta_find(tn_metadata(f), tn_text("split.tensors.count"))), TN_META_INT);
 		tn_close(f);
 	}
-	tn_file *f = opened(NULL, false);
+	tn_file *f = shard_kit_open(folder, NULL, false);
 	assert_int_equal(tn_meta_count(tn_metadata(f)), 2);
 	tn_close(f);
 	free((void *)bytes.ptr);
@@ -140,7 +118,7 @@ static void big_endian(void **state)
 	tn_view bytes = whole();
 	(void)state;
 	split(bytes, TN_ENDIAN_BIG);
-	tn_file *f = opened(SHARD(2), true), *set = opened(NULL, false);
+	tn_file *f = shard_kit_open(folder, SHARD(2), true), *set = shard_kit_open(folder, NULL, false);
 	assert_non_null(strstr(tn_file_dialect(f), "big"));
 	tn_close(f);
 	char *path = files_join(folder, "little.gguf");
@@ -173,7 +151,7 @@ static void first_without_tensors(void **state)
 		free((void *)bytes.ptr);
 		tn_writer_free(w);
 	}
-	tn_file *f = opened("m-00001-of-00002.gguf", false);
+	tn_file *f = shard_kit_open(folder, "m-00001-of-00002.gguf", false);
 	assert_int_equal(tn_tensor_count(f), 1);
 	assert_int_equal(tn_tensor_at(f, 0).part, 1);
 	assert_int_equal(number(f, "x.count"), 7);
@@ -188,14 +166,14 @@ static void missing_and_misplaced(void **state)
 	split(bytes, TN_ENDIAN_KEEP);
 	char *two = files_join(folder, SHARD(2)), *other = files_join(folder, "other.gguf");
 	assert_int_equal(rename(two, other), 0);
-	refused(SHARD(1), TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
-	refused("other.gguf", TN_E_UNSUPPORTED, "should end in -00002-of-00003");
+	shard_kit_refused(folder, SHARD(1), TN_E_TRUNCATED, "'" SHARD(2) "' is missing");
+	shard_kit_refused(folder, "other.gguf", TN_E_UNSUPPORTED, "should end in -00002-of-00003");
 	char *one = files_join(folder, SHARD(1));
 	tn_view first = files_load(one);
 	files_store(two, first);
-	refused(SHARD(3), TN_E_CORRUPT, SHARD(2) ": it says that it is shard 1 of 3, not 2 of 3");
+	shard_kit_refused(folder, SHARD(3), TN_E_CORRUPT, SHARD(2) ": it says that it is shard 1 of 3, not 2 of 3");
 	files_store(two, bytes);
-	refused(SHARD(3), TN_E_CORRUPT, SHARD(2) ": it is a whole model, not a shard");
+	shard_kit_refused(folder, SHARD(3), TN_E_CORRUPT, SHARD(2) ": it is a whole model, not a shard");
 	tn_verified done;
 	assert_int_equal(tn_verify_path(one, NULL, NULL, &done, NULL), TN_OK);
 	assert_true(set_kit_says(done.report, TN_ERROR, SHARD(2) ": it is a whole model"));
@@ -211,7 +189,7 @@ static void wrong_count(void **state)
 	tn_view bytes = whole();
 	(void)state;
 	split(bytes, TN_ENDIAN_KEEP);
-	tn_file *f = opened(SHARD(2), true);
+	tn_file *f = shard_kit_open(folder, SHARD(2), true);
 	tn_writer *w;
 	const tn_write_options quick = { .no_sync = true };
 	assert_int_equal(tn_writer_of(&w, f, &quick, NULL), TN_OK);
@@ -220,7 +198,7 @@ static void wrong_count(void **state)
 	assert_int_equal(tn_writer_save(w, path, NULL), TN_OK);
 	tn_writer_free(w);
 	tn_close(f);
-	refused(SHARD(1), TN_E_CORRUPT, SHARD(2) ": it says that the set has 9 tensors, it has 6");
+	shard_kit_refused(folder, SHARD(1), TN_E_CORRUPT, SHARD(2) ": it says that the set has 9 tensors, it has 6");
 	free(path);
 	free((void *)bytes.ptr);
 }
