@@ -34,10 +34,8 @@ static tn_code restore(struct merge *g, struct model *m)
 	bool applied = false;
 	if (g->opt->ignore_envelope || key.len == 0 || !tn_meta_string(meta_find(m->metadata, key), &text))
 		return TN_OK;
-	if (envelope_apply(m, text, &f->mem, &f->report, &applied, g->err) != TN_OK)
+	if (envelope_apply(m, key, text, &f->mem, &f->report, &applied, g->err) != TN_OK)
 		return g->err->code;
-	if (applied)
-		meta_remove(m->metadata, key);
 	f->enveloped = f->enveloped || applied;
 	return TN_OK;
 }

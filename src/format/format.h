@@ -81,6 +81,11 @@ struct plan_job {
 /* One LOSSY finding of the severity that the job's options give it. tensor may be NO_TENSOR. */
 void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* A value of people's own under a name that this file needs for itself goes into the envelope; false where there is none. */
+bool job_hide(struct plan_job *job, struct envelope *e, tn_view key);
+/* Likewise under the envelope's name, before job_envelope. Where nothing else needs an envelope, a text stays that no reader
+ * takes for one, such as one of a later version, and that of a file that is written again as it is. */
+bool job_hide_namesake(struct plan_job *job, struct envelope *e, tn_view key);
 /* The text of an envelope for a target; empty where there is nothing to say, or the job wants none. What it cannot hold,
  * and then all of it, is reported as job_lossy does. */
 tn_code job_envelope(struct plan_job *job, struct envelope *e, const char *target, tn_view *text);

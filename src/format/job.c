@@ -29,6 +29,23 @@ void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...)
 	report_add(job->report, job->allow_loss ? TN_WARNING : TN_ERROR, TN_E_LOSSY, TN_NO_OFFSET, tensor, "%s", text);
 }
 
+bool job_hide(struct plan_job *job, struct envelope *e, tn_view key)
+{
+	const struct tn_meta *node = meta_find(job->model->metadata, key);
+	if (node != NULL)
+		envelope_hide_shown(e, node);
+	return node != NULL;
+}
+
+bool job_hide_namesake(struct plan_job *job, struct envelope *e, tn_view key)
+{
+	tn_view text;
+	if (envelope_empty(e) && tn_meta_string(meta_find(job->model->metadata, key), &text) &&
+	    (job->rewrite || !envelope_is(text, job->mem->budget)))
+		return false;
+	return job_hide(job, e, key);
+}
+
 tn_code job_envelope(struct plan_job *job, struct envelope *e, const char *target, tn_view *text)
 {
 	tn_severity severity = job->allow_loss ? TN_WARNING : TN_ERROR;

@@ -48,6 +48,17 @@ void envelope_hidden(struct envelope *e, const struct tn_meta *node)
 	push(e, &e->hidden, &e->n_hidden, &e->cap_hidden, node);
 }
 
+void envelope_hide_shown(struct envelope *e, const struct tn_meta *node)
+{
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < e->n_values; i++)
+		if (e->values[i] != node)
+			e->values[kept++] = e->values[i];
+	e->n_values = kept;
+	e->keep_metadata_order = true;
+	envelope_hidden(e, node);
+}
+
 void envelope_derived(struct envelope *e, const struct tn_meta *node)
 {
 	push(e, &e->derived, &e->n_derived, &e->cap_derived, node);

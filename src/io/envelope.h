@@ -41,6 +41,8 @@ void envelope_value(struct envelope *e, const struct tn_meta *node);
 /* A metadata node of the model that the target has no place for: nothing stands there under its key. It comes back
  * unless the target then shows that key. */
 void envelope_hidden(struct envelope *e, const struct tn_meta *node);
+/* Likewise, for a node that may have been shown until now; its place among the keys is kept. */
+void envelope_hide_shown(struct envelope *e, const struct tn_meta *node);
 /* A metadata node that is in the target for the target's sake only: reading it back, it goes while it still says that. */
 void envelope_derived(struct envelope *e, const struct tn_meta *node);
 /* What the target lacks of tensor i: ENV_* bits. ENV_DTYPE alone: the target holds the dtype's carrier (f32 for
@@ -63,10 +65,13 @@ tn_view envelope_plain(struct arena *a, const struct tn_meta *node);
 
 /* ---- Reading ---- */
 
-/* Applies the text to a model as its container shows it: restores metadata types and order, restores
- * dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT
- * fail. *applied is false when the text is no envelope at all (then nothing was changed). */
-tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
+/* Whether a reader would take the text for an envelope and apply it; true also where there was no memory to tell. */
+bool envelope_is(tn_view text, uint64_t budget);
+/* Applies the text, which stands under that key, to a model as its container shows it: takes the key out, restores metadata types
+ * and order, restores dtypes, shapes and extras where they agree with the stored bytes, the order of tensors, and native
+ * subtrees. Anything stale or malformed is skipped with a warning; only NOMEM and LIMIT fail. *applied is false when the
+ * text is no envelope at all (then nothing was changed). */
+tn_code envelope_apply(struct model *m, tn_view key, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
                        tn_error *err);
 
 #endif

@@ -452,24 +452,48 @@ static uint64_t hidden_count(const struct json_val *root)
 	return hidden != NULL ? json_count(hidden) : 0;
 }
 
-static bool is_envelope(struct apply *ap, const struct json_val *root)
+static bool has_version(const struct json_val *root, uint64_t *out)
 {
 	const struct json_val *version = json_find(root, "tenon");
 	if (json_type(root) != JSON_OBJECT || version == NULL || json_type(version) != JSON_UINT)
 		return false;
-	if (json_uint(version) == VERSION)
+	*out = json_uint(version);
+	return true;
+}
+
+static bool is_envelope(struct apply *ap, const struct json_val *root)
+{
+	uint64_t version;
+	if (!has_version(root, &version))
+		return false;
+	if (version == VERSION)
 		return true;
 	report_add(ap->r, TN_WARNING, TN_E_UNSUPPORTED, TN_NO_OFFSET, NO_TENSOR,
-	           "envelope: version %llu is not known to this program and is left alone",
-	           (unsigned long long)json_uint(version));
+	           "envelope: version %llu is not known to this program and is left alone", (unsigned long long)version);
 	return false;
 }
 
-tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
+static struct json_options how_to_parse(uint64_t budget)
+{
+	return (struct json_options){ .max_depth = MAX_DEPTH, .budget = budget, .what = "envelope" };
+}
+
+bool envelope_is(tn_view text, uint64_t budget)
+{
+	struct json_options opt = how_to_parse(budget);
+	struct json_doc *doc;
+	uint64_t version = 0;
+	tn_code code = json_parse(&doc, text, &opt, NULL);
+	bool is = code == TN_OK && has_version(json_root(doc), &version) && version == VERSION;
+	json_free(doc);
+	return is || code == TN_E_NOMEM || code == TN_E_LIMIT;
+}
+
+tn_code envelope_apply(struct model *m, tn_view key, tn_view text, struct arena *mem, struct tn_report *r, bool *applied,
                        tn_error *err)
 {
 	struct apply ap = { .m = m, .mem = mem, .r = r };
-	struct json_options opt = { .max_depth = MAX_DEPTH, .budget = mem->budget, .what = "envelope" };
+	struct json_options opt = how_to_parse(mem->budget);
 	struct json_doc *doc;
 	tn_error why = { .code = TN_OK };
 	*applied = false;
@@ -480,6 +504,7 @@ tn_code envelope_apply(struct model *m, tn_view text, struct arena *mem, struct 
 		report_add(r, TN_WARNING, code, TN_NO_OFFSET, NO_TENSOR, "%s: it is left alone", why.msg);
 	if (code == TN_OK && is_envelope(&ap, json_root(doc))) {
 		*applied = true;
+		meta_remove(m->metadata, key);
 		ap.more = hidden_count(json_root(doc));
 		ap.nomem = !index_metadata(&ap, ap.more);
 		apply_members(&ap, json_root(doc));

@@ -45,11 +45,11 @@ static void compare(const tn_file *a, const tn_file *b, bool metadata)
 
 static void edit(tn_writer *w, uint32_t *lot)
 {
-	static const char *const keys[] = { "a", "general.name", "format", "model_type", "general.alignment", "tenon", "" };
+	static const char *const keys[] = { "a", "general.name", "format", "model_type", "general.alignment", "tenon", "tenon.meta", "tenon.slack", "" };
 	static const char *const types[] = { "string", "u8", "i64", "f32", "f64", "bool", "u32[]", "string[]", "json", "bytes", "null" };
 	static const char *const texts[] = { "", "1", "-1", "1.5", "true", "[1,2]", "[\"x\"]", "{\"a\":null}", "00ff", "32", "18446744073709551615" };
 	tn_meta *root = tn_writer_metadata(w);
-	tn_view key = tn_text(keys[draw(lot, 7)]);
+	tn_view key = tn_text(keys[draw(lot, 9)]);
 	tn_code code = draw(lot, 4) == 0 ? tn_remove(w, root, key, &err)
 	             : tn_put_text(w, root, key, types[draw(lot, 11)], tn_text(texts[draw(lot, 11)]), &err);
 	require(code == TN_OK || code == TN_E_USAGE || code == TN_E_NOTFOUND, "an edit, or what is wrong with it");

@@ -332,6 +332,28 @@ static void fill_everything(tn_writer *w)
 	put_others(w, tn_writer_metadata(w));
 }
 
+/* Names that formats need for themselves. */
+static void put_namesakes(tn_writer *w, const char *text)
+{
+	const uint64_t few[] = { 3 };
+	tn_meta *root = tn_writer_metadata(w), *room;
+	MUST(tn_put_string(w, root, tn_text("tenon.meta"), tn_text(text), &err_));
+	MUST(tn_put_string(w, root, tn_text("tenon"), tn_text(text), &err_));
+	MUST(tn_put_string(w, root, tn_text("tenon.compression"), tn_text(text), &err_));
+	MUST(tn_put_array(w, root, tn_text("tenon.slack"), &room, &err_));
+	for (int i = 0; i < 3; i++)
+		MUST(tn_put_uint(w, room, tn_text(""), 0, 8, &err_));
+	add_text(w, "t", TN_I8, 1, few);
+}
+
+static void fill_namesakes(tn_writer *w) { put_namesakes(w, "mine"); }
+
+/* What a reader would do as it is told by it. */
+static void fill_false_envelopes(tn_writer *w)
+{
+	put_namesakes(w, "{\"tenon\":1,\"hidden\":{\"a\":\"b\"},\"tensors\":{\"t\":{\"dtype\":\"u8\"}}}");
+}
+
 const struct model_maker model_makers[] = {
 	{ "nothing", fill_nothing },
 	{ "dtypes",  fill_dtypes },
@@ -341,6 +363,8 @@ const struct model_maker model_makers[] = {
 	{ "extras",  fill_extras },
 	{ "strings", fill_strings },
 	{ "values",  fill_values },
+	{ "namesakes", fill_namesakes },
+	{ "false envelopes", fill_false_envelopes },
 	{ "mixed",   fill_mixed },
 	{ "decoder", fill_decoder },
 	{ "everything", fill_everything },

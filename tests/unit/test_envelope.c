@@ -237,7 +237,7 @@ static void the_container_wins(void **state)
 		bool applied = !c->not_applied;
 		report_init(&r);
 		make_container(&m);
-		assert_int_equal(envelope_apply(&m, tn_text(c->text), &mem, &r, &applied, &err), TN_OK);
+		assert_int_equal(envelope_apply(&m, VIEW(ENVELOPE_KEY), tn_text(c->text), &mem, &r, &applied, &err), TN_OK);
 		if (applied == c->not_applied || strcmp(look(&m), c->becomes) != 0)
 			fail_msg("%s: applied %d, %s", c->text, applied, look(&m));
 		assert_int_equal(r.n, c->warning != NULL);
@@ -263,7 +263,7 @@ static void own_extras_stay(void **state)
 	meta_add_map(&mem, m.native, VIEW("burnpack"));
 	tn_view text = VIEW("{\"tenon\":1,\"tensors\":{\"f\":{\"extras\":{\"x\":1,\"param_id\":2,\"y\":3}}},"
 	                    "\"native\":{\"burnpack\":{\"z\":1}}}");
-	assert_int_equal(envelope_apply(&m, text, &mem, &r, &applied, NULL), TN_OK);
+	assert_int_equal(envelope_apply(&m, VIEW(ENVELOPE_KEY), text, &mem, &r, &applied, NULL), TN_OK);
 	assert_string_equal(look(&m), META " f:f32[2,3]{\"param_id\":1,\"x\":1,\"y\":3} r:u8[24] s:bool[] {\"burnpack\":{}}");
 	report_fini(&r);
 }
@@ -359,7 +359,7 @@ static void what_was_printed_comes_back(void **state)
 	meta_add_string(&mem, shown.metadata, VIEW("b"), VIEW("text"));
 	meta_add_uint(&mem, shown.metadata, VIEW("n"), 5, 64);
 	meta_add_string(&mem, shown.metadata, VIEW("a"), VIEW("7"));
-	assert_int_equal(envelope_apply(&shown, text, &mem, &r, &applied, NULL), TN_OK);
+	assert_int_equal(envelope_apply(&shown, VIEW(ENVELOPE_KEY), text, &mem, &r, &applied, NULL), TN_OK);
 	m.tensors[0].dtype_text = VIEW("flex32");
 	assert_string_equal(look(&shown), look(&m));
 	assert_int_equal(r.n, 0);
@@ -554,7 +554,7 @@ static void a_hundred_thousand_of_anything(void **state)
 		m.n = 1;
 		m.tensors[0] = tensor("f", TN_F32, 2, two_by_three);
 		m.native = meta_new(&mem, TN_META_MAP);
-		assert_int_equal(envelope_apply(&m, text, &mem, &r, &applied, NULL), TN_OK);
+		assert_int_equal(envelope_apply(&m, VIEW(ENVELOPE_KEY), text, &mem, &r, &applied, NULL), TN_OK);
 		assert_true(applied);
 		assert_int_equal(tn_meta_count(m.metadata), N);
 		assert_true(tn_meta_count(m.native) <= 64);
@@ -583,7 +583,7 @@ static void deep_nesting_is_left_alone(void **state)
 		bool applied;
 		report_init(&r);
 		make_container(&m);
-		assert_int_equal(envelope_apply(&m, nested(cases[i].n), &mem, &r, &applied, NULL), TN_OK);
+		assert_int_equal(envelope_apply(&m, VIEW(ENVELOPE_KEY), nested(cases[i].n), &mem, &r, &applied, NULL), TN_OK);
 		assert_int_equal(applied, cases[i].applied);
 		assert_int_equal(r.n, !cases[i].applied);
 		assert_int_equal(tn_meta_count(m.native), cases[i].applied);
@@ -611,7 +611,7 @@ static void the_deepest_tree_comes_back(void **state)
 	tn_view plain = envelope_plain(&mem, deep);
 	make_container(&m);
 	meta_add_string(&mem, m.metadata, VIEW("deep"), plain);
-	assert_int_equal(envelope_apply(&m, text, &mem, &r, &applied, NULL), TN_OK);
+	assert_int_equal(envelope_apply(&m, VIEW(ENVELOPE_KEY), text, &mem, &r, &applied, NULL), TN_OK);
 	assert_int_equal(r.n, 0);
 	assert_true(meta_equal(meta_find(m.metadata, VIEW("deep")), deep));
 	report_fini(&r);
@@ -637,7 +637,7 @@ static void a_small_budget_is_a_limit(void **state)
 		arena_init(&small, budget);
 		report_init(&r);
 		make_container(&m);
-		tn_code code = envelope_apply(&m, VIEW(LONG_TEXT), &small, &r, &applied, &err);
+		tn_code code = envelope_apply(&m, VIEW(ENVELOPE_KEY), VIEW(LONG_TEXT), &small, &r, &applied, &err);
 		limited = code != TN_OK;
 		assert_true(code == TN_OK || code == TN_E_LIMIT);
 		assert_int_equal(err.code, code);
@@ -683,7 +683,7 @@ static void memory_may_run_out(void **state)
 		report_init(&r);
 		make_container(&m);
 		fault_mem.fail_at = n;
-		tn_code code = envelope_apply(&m, VIEW(LONG_TEXT), &own, &r, &applied, &err);
+		tn_code code = envelope_apply(&m, VIEW(ENVELOPE_KEY), VIEW(LONG_TEXT), &own, &r, &applied, &err);
 		bool struck = fault_mem.fail_at == 0;
 		fault_mem.fail_at = 0;
 		assert_int_equal(code, struck ? TN_E_NOMEM : TN_OK);

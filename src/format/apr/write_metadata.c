@@ -151,14 +151,11 @@ static void collect_values(struct metadata *m)
 			envelope_value(&m->w->env, m->custom[i]);
 }
 
-/* A key of people's own under a name of ours has to give way. */
-static void drop_taken_key(struct metadata *m, const char *key)
+static void drop_custom(struct metadata *m, tn_view key)
 {
 	for (uint64_t i = 0; i < m->n; i++) {
-		if (!view_is(m->custom[i]->key, key))
+		if (!view_eq(m->custom[i]->key, key))
 			continue;
-		job_lossy(m->w->job, NO_TENSOR,
-		          "apr: the metadata has a '%s' of its own, which this file needs", key);
 		for (m->n--; i < m->n; i++)
 			m->custom[i] = m->custom[i + 1];
 		return;
@@ -169,11 +166,14 @@ static tn_code add_envelope(struct metadata *m)
 {
 	struct plan_job *job = m->w->job;
 	tn_view text;
+	if (m->w->n_packed != 0 && job_hide(job, &m->w->env, VIEW(APR_COMPRESSION_KEY)))
+		drop_custom(m, VIEW(APR_COMPRESSION_KEY));
+	if (job_hide_namesake(job, &m->w->env, VIEW(APR_ENVELOPE_KEY)))
+		drop_custom(m, VIEW(APR_ENVELOPE_KEY));
 	if (job_envelope(job, &m->w->env, "apr", &text) != TN_OK)
 		return job->err->code;
 	if (text.len == 0)
 		return TN_OK;
-	drop_taken_key(m, APR_ENVELOPE_KEY);
 	m->envelope = (struct tn_meta){ .type = TN_META_STRING, .key = VIEW(APR_ENVELOPE_KEY), .as.s = text };
 	m->custom[m->n++] = &m->envelope;
 	return TN_OK;
@@ -193,7 +193,6 @@ static tn_code add_compression(struct metadata *m)
 	    meta_add_string(mem, map, VIEW("codec"), codec) == NULL ||
 	    meta_add_uint(mem, map, VIEW("block_size"), BLOCK_SIZE, 64) == NULL)
 		return no_memory(m);
-	drop_taken_key(m, APR_COMPRESSION_KEY);
 	map->key = VIEW(APR_COMPRESSION_KEY);
 	m->custom[m->n++] = map;
 	return TN_OK;

@@ -125,18 +125,27 @@ static void collect_native(struct writing *w)
 			envelope_native(&w->env, sub);
 }
 
+static void drop_entry(struct entry_list *l, tn_view key)
+{
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < l->n; i++)
+		if (!view_eq(l->list[i].key, key))
+			l->list[kept++] = l->list[i];
+	l->n = kept;
+}
+
 static tn_code add_envelope(struct writing *w)
 {
 	struct plan_job *job = w->job;
 	tn_view text;
+	if (job_hide_namesake(job, &w->env, VIEW(ENVELOPE_KEY))) {
+		drop_entry(&w->strings, VIEW(ENVELOPE_KEY));
+		drop_entry(&w->scalars, VIEW(ENVELOPE_KEY));
+	}
 	if (job_envelope(job, &w->env, "burnpack", &text) != TN_OK)
 		return job->err->code;
 	if (text.len == 0)
 		return TN_OK;
-	if (meta_find(job->model->metadata, VIEW(ENVELOPE_KEY)) != NULL) {
-		job_lossy(job, NO_TENSOR, "burnpack: the metadata has a '" ENVELOPE_KEY "' of its own, where the envelope would stand");
-		return TN_OK;
-	}
 	w->strings.list[w->strings.n++] = (struct entry){ .key = VIEW(ENVELOPE_KEY), .text = text };
 	return TN_OK;
 }

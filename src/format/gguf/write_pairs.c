@@ -70,13 +70,21 @@ static bool is_retyped(const struct writing *w, const struct tn_meta *node)
 	       v == w->align;
 }
 
+/* A value of people's own under the name that room for edits has: it would be taken for that room, or stand beside it. */
+static bool is_like_slack(const struct writing *w, const struct tn_meta *node)
+{
+	return view_is(node->key, SLACK_KEY) &&
+	       (!w->job->rewrite || node->type == TN_META_ARRAY || w->job->slack != 0 || w->job->fit != 0 ||
+	        gguf_own(w->m->native, NATIVE_SLACK) != NULL);
+}
+
 static tn_code add_node(struct writing *w, const struct tn_meta *node)
 {
 	struct pair p = { .key = node->key, .node = node };
 	enum gguf_value type = value_type(node);
 	bool is_number = node->type == TN_META_UINT || node->type == TN_META_INT ||
 	                 node->type == TN_META_FLOAT;
-	if (node->key.len == 0 || node->key.len > GGUF_KEY_MAX) {
+	if (node->key.len == 0 || node->key.len > GGUF_KEY_MAX || is_like_slack(w, node)) {
 		envelope_hidden(&w->env, node);
 		w->env.keep_metadata_order = true;
 		return TN_OK;
@@ -160,14 +168,11 @@ tn_code gguf_collect_pairs(struct writing *w)
 
 /* ---- The envelope ---- */
 
-/* A key of people's own under the envelope's name has to give way. */
-static void drop_taken_key(struct writing *w)
+static void drop_pair(struct writing *w, tn_view key)
 {
 	for (uint64_t i = 0; i < w->n_pairs; i++) {
-		if (!view_is(w->pairs[i].key, ENVELOPE_KEY))
+		if (!view_eq(w->pairs[i].key, key))
 			continue;
-		job_lossy(w->job, NO_TENSOR,
-		          GGUF ": metadata key '" ENVELOPE_KEY "' is needed for the envelope");
 		w->n_pairs--;
 		for (; i < w->n_pairs; i++)
 			w->pairs[i] = w->pairs[i + 1];
@@ -177,11 +182,12 @@ static void drop_taken_key(struct writing *w)
 tn_code gguf_add_envelope(struct writing *w)
 {
 	tn_view text;
+	if (job_hide_namesake(w->job, &w->env, VIEW(ENVELOPE_KEY)))
+		drop_pair(w, VIEW(ENVELOPE_KEY));
 	if (job_envelope(w->job, &w->env, GGUF, &text) != TN_OK)
 		return w->job->err->code;
 	if (text.len == 0)
 		return TN_OK;
-	drop_taken_key(w);
 	w->pairs[w->n_pairs++] = (struct pair){ .key = VIEW(ENVELOPE_KEY), .text = text };
 	return TN_OK;
 }

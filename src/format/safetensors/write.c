@@ -279,14 +279,11 @@ static bool list_metadata(struct writing *w)
 	return true;
 }
 
-/* A key of people's own under the envelope's name has to give way. */
-static void drop_taken_key(struct writing *w)
+static void drop_pair(struct writing *w, tn_view key)
 {
 	for (uint64_t i = 0; i < w->n_pairs; i++) {
-		if (!view_is(w->pairs[i].key, ENVELOPE_KEY))
+		if (!view_eq(w->pairs[i].key, key))
 			continue;
-		job_lossy(w->job, NO_TENSOR, SAFETENSORS ": metadata key '%s' is needed for what safetensors has no place for",
-		          ENVELOPE_KEY);
 		memmove(&w->pairs[i], &w->pairs[i + 1], (size_t)(w->n_pairs - i - 1) * sizeof *w->pairs);
 		w->n_pairs--;
 		return;
@@ -296,11 +293,12 @@ static void drop_taken_key(struct writing *w)
 static bool add_envelope(struct writing *w)
 {
 	tn_view text;
+	if (job_hide_namesake(w->job, &w->env, VIEW(ENVELOPE_KEY)))
+		drop_pair(w, VIEW(ENVELOPE_KEY));
 	if (job_envelope(w->job, &w->env, SAFETENSORS, &text) != TN_OK)
 		return false;
 	if (text.len == 0)
 		return true;
-	drop_taken_key(w);
 	add_pair(w, VIEW(ENVELOPE_KEY), text);
 	return true;
 }

@@ -146,21 +146,15 @@ static bool keep_order(struct writing *w)
 
 /* ---- The whole ---- */
 
-void write_no_own_envelope(struct writing *w)
-{
-	job_lossy(w->job, NO_TENSOR, THIN ": the metadata has a '" THIN_ENVELOPE_KEY "' of its own, where the envelope stands");
-}
-
 static bool put_envelope(struct writing *w)
 {
 	tn_view text;
+	if (job_hide_namesake(w->job, &w->env, VIEW(THIN_ENVELOPE_KEY)))
+		w->man.envelope = (tn_view){ NULL, 0 };
 	if (job_envelope(w->job, &w->env, THIN, &text) != TN_OK)
 		return false;
-	if (text.len == 0) /* one of people's own stays */
-		return true;
-	if (w->man.envelope.ptr != NULL)
-		write_no_own_envelope(w);
-	w->man.envelope = text;
+	if (text.len != 0)
+		w->man.envelope = text;
 	return true;
 }
 

@@ -37,8 +37,6 @@ struct writing {
 };
 
 bool write_no_memory(struct writing *w);
-/* What stands where the envelope is to stand is lost. */
-void write_no_own_envelope(struct writing *w);
 /* The value under that key in the native subtree, where it has that type; else NULL. */
 const struct tn_meta *write_native(const struct writing *w, const char *key, tn_meta_type type);
 tn_view write_page_id(const void *pages, uint64_t i);

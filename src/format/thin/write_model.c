@@ -218,23 +218,14 @@ static bool is_shown(const struct writing *w, const struct tn_meta *n, bool trus
 	return f != NULL && field_holds(f, n) && (trust || !is_judged(f)) && meta_find(w->man.model, n->key) != NULL;
 }
 
-/* The text of an envelope that was not applied stays where it stood. Else nothing can stand there but an envelope, nor come
- * back out of one: it does not take its own key. */
-static void own_envelope(struct writing *w, const struct tn_meta *n)
-{
-	if (w->job->rewrite && is_text(n))
-		w->man.envelope = n->as.s;
-	else
-		write_no_own_envelope(w);
-}
-
 static void other_metadata(struct writing *w)
 {
 	bool trust = w->job->rewrite || is_sound(w->m->metadata);
 	for (const struct tn_meta *n = w->m->metadata->as.kids.first; n != NULL; n = n->next) {
-		if (view_is(n->key, THIN_ENVELOPE_KEY))
-			own_envelope(w, n);
-		else if (!is_shown(w, n, trust))
+		bool is_namesake = view_is(n->key, THIN_ENVELOPE_KEY); /* the text of an envelope that was not applied */
+		if (is_namesake && is_text(n))
+			w->man.envelope = n->as.s;
+		if (!is_namesake && !is_shown(w, n, trust))
 			envelope_hidden(&w->env, n);
 	}
 	w->env.keep_metadata_order = !w->job->rewrite && !keeps_key_order(w);
