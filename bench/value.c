@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { N = 16384 };
+enum { N = 65536 };
 
 static float   x[N], y[N];
 static uint8_t bytes[8 * N];

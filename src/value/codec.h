@@ -113,10 +113,12 @@ static inline uint32_t narrow_code(uint32_t mag, struct narrow to)
  * way to it leads over subnormal f32, at which many processors stop and think. */
 static inline uint32_t widen_code(uint32_t code, unsigned mant, int bias)
 {
-	float unit = f32_of((uint32_t)(128 - bias - (int)mant) << 23);
-	float small = (float)(int32_t)code * unit;
-	uint32_t normal = (code << (23 - mant)) + ((uint32_t)(127 - bias) << 23);
-	return code >> mant == 0 ? f32_bits(small) : normal;
+	uint32_t least = (uint32_t)(128 - bias) << 23; /* 2^(1-bias), the smallest normal number */
+	uint32_t bits = (code << (23 - mant)) + ((uint32_t)(127 - bias) << 23);
+	/* a subnormal one is read as if it had the leading 1 of the smallest normal one, which is then taken away */
+	uint32_t small = (int32_t)bits < (int32_t)least ? UINT32_MAX : 0;
+	float v = f32_of(bits + (small & 1u << 23)) - f32_of(small & least);
+	return f32_bits(v);
 }
 
 static inline uint32_t f16_bits(uint16_t h)
@@ -174,20 +176,25 @@ static inline int round_away(float v)
 	return whole + (rest >= 0.5f) - (rest <= -0.5f);
 }
 
-/* Bits of the magnitude, as numbers in the same order; NaN counts as 0. */
-static inline int32_t size_bits(float v)
-{
-	int32_t bits = (int32_t)(f32_bits(v) & 0x7fffffff);
-	return bits > 0x7f800000 ? 0 : bits;
-}
+/* Bits of the magnitude, as numbers in the same order. */
+static inline int32_t size_bits(float v) { return (int32_t)(f32_bits(v) & 0x7fffffff); }
 
-/* The largest magnitude. */
+static inline bool is_nan_size(int32_t size) { return size > 0x7f800000; }
+
+/* The largest magnitude; NaN counts as 0. It is looked for again where there is any. */
 static inline float block_max(const float *in, size_t n)
 {
 	int32_t max = 0;
 	for (size_t i = 0; i < n; i++) {
 		int32_t size = size_bits(in[i]);
 		max = size > max ? size : max;
+	}
+	if (!is_nan_size(max))
+		return f32_of((uint32_t)max);
+	max = 0;
+	for (size_t i = 0; i < n; i++) {
+		int32_t size = size_bits(in[i]);
+		max = size > max && !is_nan_size(size) ? size : max;
 	}
 	return f32_of((uint32_t)max);
 }
@@ -197,12 +204,18 @@ static inline float block_max(const float *in, size_t n)
 static inline float block_extreme(const float *in, size_t n)
 {
 	float max = block_max(in, n);
+	int plus = 0, minus = 0;
 	if (max == 0)
 		return 0;
-	for (size_t i = 0; i < n; i++)
-		if (abs_f32(in[i]) == max)
-			return in[i];
-	return 0;
+	for (size_t i = 0; i < n; i++) {
+		plus |= in[i] == max;
+		minus |= in[i] == -max;
+	}
+	if (plus != minus)
+		return plus ? max : -max;
+	while (abs_f32(*in) != max)
+		in++;
+	return *in;
 }
 
 #endif

@@ -69,8 +69,11 @@ static void q4_k_block(const uint8_t *restrict in, float *restrict out)
 		float scale = d * (float)six_bit_scale(in + 4, g),
 		      least = dmin * (float)six_bit_least(in + 4, g);
 		const uint8_t *qs = in + 16 + g / 2 * 32;
+		uint8_t q[32];
+		for (size_t j = 0; j < 32; j++)
+			q[j] = g % 2 == 0 ? qs[j] & 15 : qs[j] >> 4;
 		for (size_t j = 0; j < 32; j++) {
-			float product = scale * (float)(qs[j] >> g % 2 * 4 & 15);
+			float product = scale * (float)q[j];
 			out[32 * g + j] = product - least;
 		}
 	}

@@ -29,19 +29,23 @@ static void join_nibbles(const uint8_t *restrict q, uint8_t *restrict qs)
 		qs[j] = (uint8_t)((q[j] & 15) | (q[j + HALF] & 15) << 4);
 }
 
-static void add_fifth_bits(const uint8_t *qh, uint8_t *q)
+/* Eight elements at once, one in each byte of a number. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Of eight copies of a byte of qh each element keeps its own bit, which the sum carries to the top of its byte. */
+static void add_fifth_bits(const uint8_t *restrict qh, uint8_t *restrict q)
 {
-	uint32_t bits = load32(qh);
-	for (size_t j = 0; j < BLOCK; j++)
-		q[j] |= (uint8_t)((bits >> j & 1) << 4);
+	for (size_t j = 0; j < BLOCK; j += 8) {
+		uint64_t own = EACH(qh[j / 8]) & UINT64_C(0x8040201008040201);
+		store64(q + j, load64(q + j) | ((own + EACH(0x7f)) >> 3 & EACH(0x10)));
+	}
 }
 
-static void put_fifth_bits(const uint8_t *q, uint8_t *qh)
+/* The product gathers the bits of eight bytes in the top one, in their order. */
+static void put_fifth_bits(const uint8_t *restrict q, uint8_t *restrict qh)
 {
-	uint32_t bits = 0;
-	for (size_t j = 0; j < BLOCK; j++)
-		bits |= (uint32_t)(q[j] >> 4 & 1) << j;
-	store32(qh, bits);
+	for (size_t j = 0; j < BLOCK; j += 8)
+		qh[j / 8] = (uint8_t)((load64(q + j) >> 4 & EACH(1)) * UINT64_C(0x0102040810204080) >> 56);
 }
 
 /* ---- Values ---- */
@@ -60,32 +64,82 @@ static void from_least(const uint8_t *restrict q, float d, float m, float *restr
 	}
 }
 
+/* By itself, so that no vector has to hold numbers of both widths. */
+static void narrow_codes(const int *restrict code, uint8_t top, uint8_t *restrict q)
+{
+	for (size_t j = 0; j < BLOCK; j++)
+		q[j] = (uint8_t)code[j];
+	for (size_t j = 0; j < BLOCK; j++)
+		q[j] = q[j] < top ? q[j] : top;
+}
+
 /* Makes codes 0..top of a block, the extreme value -middle times d. */
 static float to_middle(const float *restrict in, float middle, uint8_t *restrict q)
 {
-	float d = block_extreme(in, BLOCK) / -middle, id = inverse(d);
-	for (size_t j = 0; j < BLOCK; j++) {
-		float scaled = clamp_f32(in[j] * id, -middle, middle);
-		float shifted = scaled + (middle + 0.5f);
-		q[j] = (uint8_t)clamp_f32(shifted, 0, 2 * middle - 1);
-	}
+	float extreme = block_extreme(in, BLOCK), d = extreme / -middle, id = inverse(d);
+	int code[BLOCK];
+	if (abs_f32(extreme) <= FLT_MAX && abs_f32(id) <= FLT_MAX)
+		for (size_t j = 0; j < BLOCK; j++) { /* from -middle to middle, but for the last bit */
+			float scaled = in[j] == in[j] ? in[j] * id : 0;
+			code[j] = (int)(scaled + (middle + 0.5f));
+		}
+	else
+		for (size_t j = 0; j < BLOCK; j++) {
+			float scaled = clamp_f32(in[j] * id, -middle, middle);
+			code[j] = (int)(scaled + (middle + 0.5f));
+		}
+	narrow_codes(code, (uint8_t)(2 * middle - 1), q);
 	return d;
+}
+
+/* Numbers in the order of floats, and back: -0 comes before +0, NaN of either sign is at an end. */
+static inline int32_t rank_of(float v)
+{
+	int32_t bits = (int32_t)f32_bits(v);
+	return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+}
+
+static inline float of_rank(int32_t rank) { return f32_of((uint32_t)(rank ^ (int32_t)((uint32_t)(rank >> 31) >> 1))); }
+
+/* The least and the greatest number of a block, as ggml finds them: NaN is passed over, and of zeros the first
+ * counts. */
+static void find_range_one_by_one(const float *in, float *min, float *max)
+{
+	*min = FLT_MAX;
+	*max = -FLT_MAX;
+	for (size_t j = 0; j < BLOCK; j++) {
+		*min = in[j] < *min ? in[j] : *min;
+		*max = in[j] > *max ? in[j] : *max;
+	}
+}
+
+/* The same by ranks, of which compilers make vectors, where that makes no difference. */
+static void find_range(const float *restrict in, float *min, float *max)
+{
+	int32_t least = INT32_MAX, most = INT32_MIN;
+	for (size_t j = 0; j < BLOCK; j++) {
+		int32_t rank = rank_of(in[j]);
+		least = rank < least ? rank : least;
+		most = rank > most ? rank : most;
+	}
+	*min = of_rank(least);
+	*max = of_rank(most);
+	if (*min == 0 || !(abs_f32(*min) <= FLT_MAX && abs_f32(*max) <= FLT_MAX))
+		find_range_one_by_one(in, min, max);
 }
 
 /* Makes codes 0..top of what lies between the least and the greatest value of a block. */
 static float to_least(const float *restrict in, float top, float *m, uint8_t *restrict q)
 {
-	float min = FLT_MAX, max = -FLT_MAX;
-	for (size_t j = 0; j < BLOCK; j++) {
-		min = in[j] < min ? in[j] : min;
-		max = in[j] > max ? in[j] : max;
-	}
+	float min, max;
+	find_range(in, &min, &max);
 	float range = max - min, d = range / top, id = inverse(d);
+	int code[BLOCK];
 	for (size_t j = 0; j < BLOCK; j++) {
 		float above = in[j] - min;
-		float scaled = clamp_f32(above * id, 0, top) + 0.5f;
-		q[j] = (uint8_t)scaled;
+		code[j] = (int)(clamp_f32(above * id, 0, top) + 0.5f);
 	}
+	narrow_codes(code, (uint8_t)top, q);
 	*m = min;
 	return d;
 }

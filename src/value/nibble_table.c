@@ -9,19 +9,39 @@
  * their value, so that all are whole, and their scales are halved for it. */
 #include "value/codec.h"
 
-/* Steps that are narrow around zero, where weights are dense. */
-static const int8_t uneven[16] = {
-	-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
-};
-static const int8_t doubled[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+/* What a byte of two nibbles says: the low one's value in the low half of a number, the high one's in the high half. A row has
+ * one high nibble. */
+#define PAIR(low, high)            (int16_t)((high) * 256 + ((low) & 255))
+#define ROW(values, high)          values(PAIR, high)
+#define ROWS(values, a, b, c, d)   ROW(values, a), ROW(values, b), ROW(values, c), ROW(values, d)
 
-/* n bytes of nibbles: the low ones, then the high ones. */
-static inline void look_up(const uint8_t *restrict qs, size_t n, const int8_t *table, float scale,
+/* Steps that are narrow around zero, where weights are dense. */
+#define UNEVEN(pair, h) \
+	pair(-127, h), pair(-104, h), pair(-83, h), pair(-65, h), pair(-49, h), pair(-35, h), pair(-22, h), pair(-10, h), \
+	pair(1, h), pair(13, h), pair(25, h), pair(38, h), pair(53, h), pair(69, h), pair(89, h), pair(113, h)
+#define DOUBLED(pair, h) \
+	pair(0, h), pair(1, h), pair(2, h), pair(3, h), pair(4, h), pair(6, h), pair(8, h), pair(12, h), \
+	pair(0, h), pair(-1, h), pair(-2, h), pair(-3, h), pair(-4, h), pair(-6, h), pair(-8, h), pair(-12, h)
+
+static const int16_t uneven[256] = {
+	ROWS(UNEVEN, -127, -104, -83, -65), ROWS(UNEVEN, -49, -35, -22, -10),
+	ROWS(UNEVEN, 1, 13, 25, 38), ROWS(UNEVEN, 53, 69, 89, 113)
+};
+static const int16_t doubled[256] = {
+	ROWS(DOUBLED, 0, 1, 2, 3), ROWS(DOUBLED, 4, 6, 8, 12),
+	ROWS(DOUBLED, 0, -1, -2, -3), ROWS(DOUBLED, -4, -6, -8, -12)
+};
+
+/* n bytes of nibbles, at most 16: the low ones, then the high ones. All are looked up before vectors do the rest. */
+static inline void look_up(const uint8_t *restrict qs, size_t n, const int16_t *table, float scale,
                            float *restrict out)
 {
+	int16_t pairs[16];
+	for (size_t j = 0; j < n; j++)
+		pairs[j] = table[qs[j]];
 	for (size_t j = 0; j < n; j++) {
-		out[j] = scale * (float)table[qs[j] & 15];
-		out[j + n] = scale * (float)table[qs[j] >> 4];
+		out[j] = scale * (float)(int8_t)pairs[j];
+		out[j + n] = scale * (float)(pairs[j] >> 8);
 	}
 }
 
@@ -60,8 +80,11 @@ static inline unsigned nearest_four(float v, float scale)
 
 static inline void find_fours(const float *restrict in, size_t n, float scale, uint8_t *restrict qs)
 {
+	uint32_t codes[32];
+	for (size_t j = 0; j < 2 * n; j++)
+		codes[j] = nearest_four(in[j], scale);
 	for (size_t j = 0; j < n; j++)
-		qs[j] = (uint8_t)(nearest_four(in[j], scale) | nearest_four(in[j + n], scale) << 4);
+		qs[j] = (uint8_t)(codes[j] | codes[j + n] << 4);
 }
 
 /* ---- mxfp4 ---- */
