@@ -2,6 +2,7 @@
  *
  *	bench open FILE RUNS     open and close, the file in the page cache
  *	bench hash FILE RUNS     content digest, all threads
+ *	bench verify FILE RUNS   deep verification, all threads
  *
  * Prints one line: median and least milliseconds, and the peak of memory in KiB. bench/run puts these lines beside
  * those of the peers, which are measured in the same way by bench/peers. */
@@ -45,6 +46,20 @@ static void hash(const char *path)
 	tn_close(f);
 }
 
+static void verify(const char *path)
+{
+	const tn_verify_options deep = { .deep = true };
+	tn_error err;
+	tn_report *report;
+	tn_file *f = open_or_die(path);
+	if (tn_verify(f, &deep, &report, &err) != TN_OK || tn_report_of(report, TN_ERROR) != 0) {
+		fprintf(stderr, "bench: %s: not good\n", path);
+		exit(1);
+	}
+	tn_report_free(report);
+	tn_close(f);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -71,11 +86,17 @@ static void measure(void (*work)(const char *), const char *path, size_t runs)
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		void (*work)(const char *);
+	} kinds[] = { { "open", open_and_close }, { "hash", hash }, { "verify", verify } };
 	long runs = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
-	if (runs < 1) {
-		fprintf(stderr, "usage: bench open|hash FILE RUNS\n");
-		return 2;
+	for (size_t i = 0; runs > 0 && i < sizeof kinds / sizeof *kinds; i++) {
+		if (strcmp(argv[1], kinds[i].name) == 0) {
+			measure(kinds[i].work, argv[2], (size_t)runs);
+			return 0;
+		}
 	}
-	measure(strcmp(argv[1], "hash") == 0 ? hash : open_and_close, argv[2], (size_t)runs);
-	return 0;
+	fprintf(stderr, "usage: bench open|hash|verify FILE RUNS\n");
+	return 2;
 }

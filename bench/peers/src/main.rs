@@ -1,6 +1,7 @@
 //! The formats' own readers, timed as bench.c times ours.
 //!
-//!     peers open burnpack|safetensors|apr|apr-owned FILE RUNS
+//!     peers open burnpack|safetensors|apr|apr-owned|thin FILE RUNS
+//!     peers verify thin FILE RUNS
 //!
 //! Prints one line: median and least milliseconds, and the peak of memory in KiB.
 
@@ -32,6 +33,19 @@ fn open_apr_owned(path: &str) -> usize {
     reader.tensor_names().len()
 }
 
+fn open_thin(path: &str) -> usize {
+    let archive = thintensor::Archive::open(path).expect("thintensor opens the file");
+    archive.records().len()
+}
+
+/// Every rule and every checksum.
+fn verify_thin(path: &str) -> usize {
+    let archive = thintensor::Archive::open(path).expect("thintensor opens the file");
+    let report = thintensor::verify::verify_archive(&archive).expect("the file is readable");
+    assert!(report.is_ok(), "thintensor finds the file good");
+    archive.records().len()
+}
+
 fn peak_kib() -> i64 {
     // SAFETY: getrusage fills the struct that it is given.
     unsafe {
@@ -43,19 +57,22 @@ fn peak_kib() -> i64 {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let open: fn(&str) -> usize = match args.get(2).map(String::as_str) {
-        Some("burnpack") => open_burnpack,
-        Some("safetensors") => open_safetensors,
-        Some("apr") => open_apr,
-        Some("apr-owned") => open_apr_owned,
-        _ => panic!("usage: peers open burnpack|safetensors|apr|apr-owned FILE RUNS"),
+    let what = (args.get(1).map_or("", String::as_str), args.get(2).map_or("", String::as_str));
+    let work: fn(&str) -> usize = match what {
+        ("open", "burnpack") => open_burnpack,
+        ("open", "safetensors") => open_safetensors,
+        ("open", "apr") => open_apr,
+        ("open", "apr-owned") => open_apr_owned,
+        ("open", "thin") => open_thin,
+        ("verify", "thin") => verify_thin,
+        _ => panic!("usage: peers open|verify FORMAT FILE RUNS"),
     };
     let (path, runs) = (&args[3], args[4].parse::<usize>().expect("RUNS is a number"));
-    std::hint::black_box(open(path));
+    std::hint::black_box(work(path));
     let mut ms: Vec<f64> = (0..runs)
         .map(|_| {
             let start = Instant::now();
-            std::hint::black_box(open(path));
+            std::hint::black_box(work(path));
             start.elapsed().as_secs_f64() * 1e3
         })
         .collect();
