@@ -53,7 +53,7 @@ static tn_code check_length(struct writing *w, const struct tensor *t)
 		return TN_OK;
 	if (dtype_bytes(t->dtype, BLOCK_FLAT, t->rank, t->shape, &want, &why) != TN_OK)
 		return err_set(w->job->err, why.code, TN_NO_OFFSET, "burnpack: tensor '%s': %s", ESC(t->name), why.msg);
-	if (want == t->nbytes)
+	if (want == t->nbytes || dtype_takes_padded(t->dtype, t->rank, t->shape, t->nbytes))
 		return TN_OK;
 	return err_set(w->job->err, TN_E_CORRUPT, TN_NO_OFFSET, "burnpack: tensor '%s': %llu bytes, its shape takes %llu",
 	               ESC(t->name), (unsigned long long)t->nbytes, (unsigned long long)want);
@@ -82,6 +82,15 @@ static void look_at_extras(struct writing *w, uint64_t i, bool carried)
 	w->n_unknown += tn_meta_count(tn_meta_find(t->extras, VIEW("unknown")));
 }
 
+static void not_held(struct writing *w, const struct tensor *t)
+{
+	if (t->dtype == TN_QFLOAT)
+		job_lossy(w->job, t->name, "burnpack: there is no scheme of this kind; --carry keeps its bytes as u8");
+	else
+		job_lossy(w->job, t->name, "burnpack: there is no dtype %s; --carry keeps its bytes as u8",
+		          t->dtype == TN_OPAQUE ? ESC(t->dtype_text) : dtype_info(t->dtype)->name);
+}
+
 static tn_code choose(struct writing *w, uint64_t i)
 {
 	struct plan_job *job = w->job;
@@ -94,8 +103,7 @@ static tn_code choose(struct writing *w, uint64_t i)
 		return TN_OK;
 	}
 	if (!held && !job->carry) {
-		job_lossy(job, t->name, "burnpack: dtype %s cannot be held", t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT
-		          ? ESC(t->dtype_text) : dtype_info(t->dtype)->name);
+		not_held(w, t);
 		return TN_OK;
 	}
 	if (!held)

@@ -176,13 +176,16 @@ static bool set_type(struct writing *w, uint64_t i, struct page *p)
 	p->size = t->nbytes;
 	p->rank = scalar ? 1 : t->rank;
 	p->shape = scalar ? one : t->shape;
-	bool held = !(scalar && (t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT)) && set_dtype(w, i, p);
+	bool sized = t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT; /* by no shape */
+	bool padded = !sized && !dtype_takes(t->dtype, BLOCK_FLAT, t->rank, t->shape, t->nbytes);
+	bool held = !padded && !(scalar && sized) && set_dtype(w, i, p);
 	if (held && scalar)
 		envelope_tensor(&w->env, i, ENV_SHAPE);
 	if (held)
 		return true;
 	if (!w->job->carry && !w->job->rewrite) {
-		lossy(w, t, "its dtype cannot be held; --carry keeps its bytes as u8");
+		lossy(w, t, padded ? "its rows are padded; --carry keeps its bytes as u8"
+		            : "its dtype cannot be held; --carry keeps its bytes as u8");
 		return false;
 	}
 	envelope_tensor(&w->env, i, ENV_DTYPE | ENV_SHAPE);
@@ -207,7 +210,8 @@ static const char *tensor_fault(const struct tensor *t)
 static bool check_size(struct writing *w, const struct tensor *t)
 {
 	if (t->dtype == TN_OPAQUE || t->dtype == TN_QFLOAT ||
-	    dtype_takes(t->dtype, BLOCK_FLAT, t->rank, t->shape, t->nbytes))
+	    dtype_takes(t->dtype, BLOCK_FLAT, t->rank, t->shape, t->nbytes) ||
+	    dtype_takes_padded(t->dtype, t->rank, t->shape, t->nbytes))
 		return true;
 	err_set(w->job->err, TN_E_CORRUPT, TN_NO_OFFSET, THIN ": tensor '%s': its shape and its bytes differ in size",
 	        ESC(t->name));
