@@ -255,9 +255,10 @@ typedef struct tn_limits {
 	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB; of an apr file that is compressed as a
 	                              whole besides 64 times its size, or 64 MiB] */
 	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
-	uint64_t max_header;       /* bytes of header and index [burnpack 100 MiB; safetensors 100,000,000; apr 16 MiB of metadata] */
+	uint64_t max_header;       /* bytes of header and index, in apr of the metadata [burnpack 100 MiB; safetensors
+	                              100,000,000; apr 16 MiB; else none] */
 	uint64_t max_tensor_bytes; /* [burnpack 10 GiB; else none] */
-	uint64_t max_file_bytes;   /* files only [burnpack 100 GiB; else none] */
+	uint64_t max_file_bytes;   /* of each file, not of bytes in memory [burnpack 100 GiB; else none] */
 } tn_limits;
 
 typedef enum tn_io {

@@ -67,6 +67,16 @@ static tn_code choose_format(struct part *p, tn_view head, const tn_open_options
 	return p->format != NULL ? TN_OK : err->code;
 }
 
+/* What a caller asks for; a format may have a limit of its own. */
+static tn_code check_file_size(const struct part *p, const tn_open_options *opt, tn_error *err)
+{
+	uint64_t limit = opt->limits.max_file_bytes;
+	if (limit == 0 || p->reader.file == NULL || p->reader.size <= limit)
+		return TN_OK;
+	return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "%s: %llu bytes, the limit is %llu", p->format->name,
+	               (unsigned long long)p->reader.size, (unsigned long long)limit);
+}
+
 /* Of a map, pages count as the process's memory until they are given back. */
 static void passed(void *part, uint64_t offset, uint64_t len)
 {
@@ -131,6 +141,8 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 	tn_code code = first_bytes(p, &head, err);
 	if (code == TN_OK)
 		code = choose_format(p, head, opt, err);
+	if (code == TN_OK)
+		code = check_file_size(p, opt, err);
 	if (code == TN_OK)
 		code = parse(p, head, opt, &job, err);
 	if (code == TN_OK)

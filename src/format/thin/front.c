@@ -56,6 +56,13 @@ static bool check_ranges(struct parse_job *job, const struct thin_header *h)
 		        h->page_count);
 		return false;
 	}
+	uint64_t least = max_u64(end, h->table_off + h->page_count * (THIN_RECORD + 1));
+	uint64_t limit = limit_or(job->limits->max_header, UINT64_MAX);
+	if (least > limit) {
+		err_set(job->err, TN_E_LIMIT, TN_NO_OFFSET, THIN ": header, manifest and page table take %" PRIu64 " bytes or more, "
+		        "the limit is %" PRIu64, least, limit);
+		return false;
+	}
 	return job_has(job, end, THIN ": manifest");
 }
 
