@@ -44,6 +44,13 @@ static bool read_all(const struct reader *r, const struct tensor *t, unsigned cu
 	return true;
 }
 
+/* Most lengths are short, since what is longer takes most of the time; every fourth may be of more than two blocks. */
+static uint64_t take_length(struct input *in)
+{
+	uint64_t n = take_number(in, 3);
+	return n >> 22 == 3 ? n % MOST : n % 4096;
+}
+
 static struct tensor tensor_of(enum encoding enc, uint64_t nbytes, uint64_t n)
 {
 	return (struct tensor){ .name = VIEW("x"), .dtype = TN_U8, .enc = (uint8_t)enc, .nbytes = nbytes, .stored = n };
@@ -51,7 +58,7 @@ static struct tensor tensor_of(enum encoding enc, uint64_t nbytes, uint64_t n)
 
 static void read_any(struct input *in, enum encoding enc)
 {
-	uint64_t nbytes = take_number(in, 3) % MOST;
+	uint64_t nbytes = take_length(in);
 	unsigned cut = take(in);
 	tn_view bytes = take_view(in, MOST);
 	struct reader r = { .map = bytes, .size = bytes.len };
@@ -63,7 +70,7 @@ static void read_any(struct input *in, enum encoding enc)
 /* The two codecs by themselves, and any length but the right one is refused. */
 static void unpack(struct input *in)
 {
-	size_t n = (size_t)take_number(in, 3) % MOST;
+	size_t n = (size_t)take_length(in);
 	tn_view bytes = take_view(in, MOST);
 	struct buf out;
 	buf_init(&out, 1 << 20);
@@ -88,6 +95,8 @@ static size_t repeat(struct input *in)
 	size_t n = 0;
 	if (times >= 240 && bytes.len != 0) /* more than a block */
 		times = MOST;
+	else if (times < 224)
+		times %= 16;
 	for (unsigned i = 0; i <= times && n < MOST; i++) {
 		size_t some = bytes.len < MOST - n ? bytes.len : MOST - n;
 		copy_bytes(raw + n, bytes.ptr, some);
