@@ -72,13 +72,15 @@ static struct tn_meta *read_array(tn_writer *w, const char *type, size_t len, tn
 	return node != NULL && node->type == TN_META_ARRAY ? node : NULL;
 }
 
-/* ---- Numbers: whole ones are floats too, and people write nan and inf ---- */
+/* ---- Numbers ---- */
 
+/* As people write them, and as the command prints them. */
 static bool special_float(tn_view text, uint64_t *bits)
 {
-	double v = view_is(text, "nan") ? (double)NAN : (double)INFINITY;
-	*bits = f64_bits(view_is(text, "-inf") ? -v : v);
-	return view_is(text, "nan") || view_is(text, "inf") || view_is(text, "-inf");
+	bool nan = view_is(text, "nan") || view_is(text, "NaN");
+	bool inf = view_is(text, "inf") || view_is(text, "Infinity"), minus = view_is(text, "-inf") || view_is(text, "-Infinity");
+	*bits = f64_bits(nan ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY);
+	return nan || inf || minus;
 }
 
 static bool all_digits(tn_view text)
@@ -108,7 +110,7 @@ static struct tn_meta *read_number(tn_writer *w, const char *type, tn_view text,
 	if (!real && !all_digits(text))
 		return NULL;
 	snprintf(head, sizeof head, "{\"$%s\":", type);
-	return read_wrapped(w, head, text, real && all_digits(text) ? ".0}" : "}", err);
+	return read_wrapped(w, head, text, "}", err);
 }
 
 /* ---- By type ---- */

@@ -83,12 +83,13 @@ const char *input_part(const tn_file *file, size_t part)
 
 enum status input_options(const struct cli *cli, tn_open_options *out)
 {
-	*out = (tn_open_options){ .limits.max_memory = cli->max_memory, .format = cli->from,
-	                          .single = cli->single };
+	*out = (tn_open_options){ .limits.max_memory = cli->max_memory, .single = cli->single };
 	if (cli->io > 0)
 		out->io = (tn_io)(cli->io - 1);
-	if (cli->from != NULL && !tn_format_find(cli->from, &(tn_format){ 0 }))
+	tn_format format;
+	if (cli->from != NULL && !tn_format_find(cli->from, &format))
 		return fail_usage(cli, "no format '%s': see 'tenon formats'", cli->from);
+	out->format = cli->from != NULL ? format.name : NULL;
 	return STATUS_YES;
 }
 

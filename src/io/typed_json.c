@@ -256,11 +256,14 @@ static struct tn_meta *get_int(struct reading *in, const struct json_val *v, uns
 	return node;
 }
 
+/* A whole number is a float where the tag says so. */
 static bool float_bits(const struct json_val *v, uint64_t *out)
 {
-	if (json_type(v) == JSON_REAL) {
-		*out = f64_bits(json_real(v));
-		return true;
+	switch (json_type(v)) {
+	case JSON_REAL: *out = f64_bits(json_real(v)); return true;
+	case JSON_UINT: *out = f64_bits((double)json_uint(v)); return true;
+	case JSON_INT:  *out = f64_bits((double)json_int(v)); return true;
+	default: break;
 	}
 	uint8_t bytes[8];
 	if (json_type(v) != JSON_STRING || json_string(v).len != 16 || !unhex(json_string(v), bytes))
