@@ -25,7 +25,7 @@
  *  - Option structs may be NULL or all zero: both mean the defaults.
  *  - Shapes are row-major, outermost dimension first, in every format. Sizes and offsets are
  *    in bytes unless the name says otherwise.
- *  - There are no globals. A tn_file is immutable once open: any number of threads may use it.
+ *  - There is no state outside of these objects but the list that tn_abandon_all goes by. A tn_file is immutable once open: any number of threads may use it.
  *    A tn_writer, a tn_buffer and an iterator belong to one thread at a time.
  */
 #ifndef TENON_H
@@ -532,7 +532,8 @@ typedef struct tn_write_options {
 	bool     exact_path;   /* do not add the format's extension to a path without one */
 	tn_endian endian;      /* USAGE when BIG is asked of a format that has no such files */
 	uint64_t slack;        /* bytes to leave for later edits of the metadata, where the format can: see tn_writer_update */
-	uint64_t align;        /* alignment of the data section where the format leaves it free: a power of two; 0: its own */
+	uint64_t align;        /* alignment of the data section where the format leaves it free (safetensors, gguf, thin): a
+	                          power of two; 0: its own */
 	tn_compress compress;  /* apr only: USAGE elsewhere. Tensors that do not shrink stay as they are, and so do
 	                          those of a callback. Sources are read twice: sizes stand before the data */
 	uint64_t max_memory;   /* for plan and index [1 GiB] */
@@ -627,7 +628,7 @@ TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const
  * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
  * UNSUPPORTED when the file is a set of several, or memory. */
 TN_API TN_CHECK tn_code tn_writer_update(tn_writer *writer, bool in_place, bool *patched, tn_error *err);
-/* Removes the temporary files of every save in progress in this process. For signal handlers that end
+/* Removes the temporary files of every save in progress in this process (of the first 1,024 at once). For signal handlers that end
  * the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
 TN_API void             tn_abandon_all(void);
 /* What the last size or save had to say (losses, notes). Borrowed from the writer; never NULL. */

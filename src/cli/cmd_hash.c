@@ -84,17 +84,21 @@ static void text_difference(struct comparison *c, const char *kind, tn_view name
 	text_str(&c->text, "\n");
 }
 
-/* kind is "changed", "missing" (from the file) or "added" (to the list). */
+/* kind is "changed", "missing" (from the file) or "added" (to the list); a name of NULL stands for the whole. */
 static void differ(struct comparison *c, const char *kind, tn_view name, const char *expected,
                    const char *actual)
 {
 	c->differences++;
 	if (!c->as_json) {
-		text_difference(c, kind, name);
+		text_difference(c, kind, name.ptr != NULL ? name : tn_text("a dtype or a shape"));
 		return;
 	}
 	js_open(&c->json, '{', JSON_ONE_LINE);
-	js_string(js_at(&c->json, "name"), name);
+	js_at(&c->json, "name");
+	if (name.ptr != NULL)
+		js_string(&c->json, name);
+	else
+		js_null(&c->json);
 	js_string(js_at(&c->json, "kind"), tn_text(kind));
 	if (expected != NULL)
 		js_string(js_at(&c->json, "expected"), tn_text(expected));
@@ -123,7 +127,7 @@ static void compare(struct comparison *c, const struct digests *want, const stru
 	if (c->differences > 0 || *want->total == '\0')
 		return;
 	if (strcmp(want->total, have->total) != 0) /* it also covers dtypes and shapes */
-		differ(c, "changed", tn_text("a dtype or a shape"), want->total, have->total);
+		differ(c, "changed", (tn_view){ NULL, 0 }, want->total, have->total);
 }
 
 static void list_file(struct digests *have, const struct digests *want, const tn_file *file,

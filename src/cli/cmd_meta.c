@@ -142,6 +142,13 @@ static bool is_type(const char *word, size_t n)
 
 /* ---- Changing ---- */
 
+/* Where a key is there, what stands behind it and a colon was meant as a type. */
+static bool is_mistyped(const tn_meta *root, const char *item, size_t colon, size_t end)
+{
+	tn_view key = { (const uint8_t *)item, colon }, whole = { (const uint8_t *)item, end };
+	return colon != 0 && tn_meta_find(root, whole) == NULL && tn_meta_find(root, key) != NULL;
+}
+
 /* "K=V" or "K:TYPE=V"; a colon before what is no type belongs to the key. */
 static enum status set_one(const struct cli *cli, const struct order *o, tn_writer *w,
                            const char *item)
@@ -154,6 +161,8 @@ static enum status set_one(const struct cli *cli, const struct order *o, tn_writ
 	while (key > 0 && item[key - 1] != ':')
 		key--;
 	bool typed = key > 1 && is_type(item + key, end - key);
+	if (!typed && key > 1 && is_mistyped(tn_writer_metadata(w), item, key - 1, end))
+		return fail_usage(cli, "'%.*s' is no type, and no key '%.*s' is there", (int)(end - key), item + key, (int)end, item);
 	tn_view name = { (const uint8_t *)item, typed ? key - 1 : end };
 	if (typed)
 		text_add(&type, item + key, end - key);

@@ -56,13 +56,21 @@ static void print_findings(const tn_report *report, tn_severity least)
 		table_print(&t, "", true);
 }
 
-static void text_counts(struct text *t, const tn_report *report)
+static bool has_any(const tn_report *report, tn_severity least)
+{
+	for (size_t i = 0; i < tn_report_count(report); i++)
+		if (tn_report_at(report, i).severity >= least)
+			return true;
+	return false;
+}
+
+static void text_counts(struct text *t, const tn_report *report, tn_severity least)
 {
 	static const tn_severity order[] = { TN_ERROR, TN_WARNING, TN_NOTE };
 	const char *between = "";
 	for (size_t i = 0; i < 3; i++) {
 		size_t n = tn_report_of(report, order[i]);
-		if (n == 0)
+		if (n == 0 || order[i] < least)
 			continue;
 		text_str(t, between);
 		text_plural(t, n, tn_severity_name(order[i]));
@@ -71,16 +79,16 @@ static void text_counts(struct text *t, const tn_report *report)
 }
 
 /* "model.bpk: ok", "model.bpk: not ok: 2 errors, 1 note". */
-static void print_verdict(const char *path, const tn_report *report)
+static void print_verdict(const char *path, const tn_report *report, tn_severity least)
 {
 	struct text t = { 0 };
 	bool ok = tn_report_of(report, TN_ERROR) == 0;
 	text_escape(&t, tn_text(path));
 	text_fmt(&t, ": %s%s", tint(stdout, ok ? TINT_GREEN : TINT_RED), ok ? "ok" : "not ok");
 	text_str(&t, tint(stdout, TINT_NONE));
-	if (tn_report_count(report) > 0) {
+	if (has_any(report, least)) {
 		text_str(&t, ": ");
-		text_counts(&t, report);
+		text_counts(&t, report, least);
 	}
 	text_str(&t, "\n");
 	out_text(&t);
@@ -106,9 +114,10 @@ static enum status print(const struct cli *cli, const char *format, const tn_rep
 	if (cli->json) {
 		print_json(path, format, report);
 	} else {
-		print_findings(report, cli->quiet ? TN_ERROR : TN_NOTE);
+		tn_severity least = cli->quiet ? TN_ERROR : TN_NOTE;
+		print_findings(report, least);
 		if (!cli->quiet || !ok)
-			print_verdict(path, report);
+			print_verdict(path, report, least);
 	}
 	return ok ? STATUS_YES : STATUS_NO;
 }

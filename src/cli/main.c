@@ -21,9 +21,9 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-static int unknown(const char *name)
+static int unknown(const char *name, char **args)
 {
-	struct cli cli = { 0 };
+	struct cli cli = { .json = opt_asks_json(args) };
 	return (int)fail_usage(&cli, "no command '%s'", name);
 }
 
@@ -45,7 +45,7 @@ static int help(const char *name)
 	if (name == NULL)
 		print_overview(stdout);
 	else if (cli.command == NULL)
-		return unknown(name);
+		return unknown(name, (char *[]){ NULL });
 	else
 		opt_help(&cli);
 	return STATUS_YES;
@@ -59,7 +59,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (own == NULL)
 		out_die("out of memory");
 	int status = STATUS_USAGE;
-	if (opt_parse(&cli, own, argc, argv))
+	if (opt_parse(&cli, own, argv))
 		status = cli.help ? help(command->name) : (int)command->run(&cli, own);
 	opt_free(command->options, own);
 	free(own);
@@ -79,7 +79,7 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		return help(argc > 2 ? argv[2] : NULL);
 	const struct command *command = find(name);
-	return command != NULL ? run(command, argc - 2, argv + 2) : unknown(name);
+	return command != NULL ? run(command, argc - 2, argv + 2) : unknown(name, argv + 2);
 }
 
 int main(int argc, char **argv)

@@ -247,11 +247,18 @@ static bool enough_arguments(struct cli *cli)
 	return false;
 }
 
-bool opt_parse(struct cli *cli, void *own, int argc, char **argv)
+bool opt_asks_json(char **args)
+{
+	for (; *args != NULL && strcmp(*args, "--") != 0; args++)
+		if (strcmp(*args, "--json") == 0)
+			return true;
+	return false;
+}
+
+bool opt_parse(struct cli *cli, void *own, char **argv)
 {
 	struct parser p = { cli, own, argv };
-	for (int i = 0; i < argc; i++) /* a complaint must know how to complain */
-		cli->json |= strcmp(argv[i], "--json") == 0;
+	cli->json = opt_asks_json(argv); /* a complaint must know how to complain */
 	while (*p.argv != NULL) {
 		const char *arg = *p.argv++;
 		if (strcmp(arg, "--") == 0)

@@ -32,9 +32,11 @@ struct opt_list {
 
 struct cli;
 
+/* Whether --json is among the arguments, of which NULL is the last. */
+bool opt_asks_json(char **args);
 /* Splits argv into options and positional arguments: those of cli->command into own, the common
- * ones into cli. False after a complaint has been printed. cli->args has room for argc pointers. */
-bool opt_parse(struct cli *cli, void *own, int argc, char **argv);
+ * ones into cli. False after a complaint has been printed. cli->args has room for as many pointers. */
+bool opt_parse(struct cli *cli, void *own, char **argv);
 void opt_free(const struct opt *options, void *own);
 /* The help of one command. */
 void opt_help(const struct cli *cli);

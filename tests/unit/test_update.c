@@ -89,6 +89,20 @@ static void an_unchanged_model_is_the_same_file(void **state)
 	}
 }
 
+/* Nobody has to know that a file carries what its format lacks. */
+static void what_is_carried_is_carried_again(void **state)
+{
+	(void)state;
+	const tn_write_options plain = { .no_sync = true };
+	static const char *const formats[] = { "burnpack", "safetensors", "gguf", "apr", "thin" };
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		struct scene s = set_out(maker_named("dtypes"), formats[i], &plain);
+		MUST(tn_writer_update(s.w, false, NULL, &err_));
+		assert_true(files_equal(s.path, s.before));
+		tear(&s);
+	}
+}
+
 /* ---- A change ---- */
 
 static tn_digest digest(const tn_file *f)
@@ -262,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_unchanged_model_is_the_same_file),
+		cmocka_unit_test(what_is_carried_is_carried_again),
 		cmocka_unit_test(a_value_of_the_same_length_is_patched),
 		cmocka_unit_test(a_longer_value_is_a_rewrite),
 		cmocka_unit_test(room_takes_later_edits),

@@ -47,7 +47,8 @@ static tn_view page_id_at(const void *pages, uint64_t i) { return ((const struct
 tn_code thin_load(struct thin_front *f, const struct reader *file, const struct model *m, struct arena *mem,
                   tn_error *err)
 {
-	struct parse_job parse = { .size = file->size, .mem = mem, .err = err };
+	static const tn_limits none; /* those of the caller were kept when the file was opened */
+	struct parse_job parse = { .size = file->size, .limits = &none, .mem = mem, .err = err };
 	uint64_t other;
 	*f = (struct thin_front){ 0 };
 	if (load_front(f, &parse, file, front_end(m)) != TN_OK)

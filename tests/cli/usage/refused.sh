@@ -10,3 +10,4 @@ status tenon ls a --sort colour
 status tenon ls a --tree=yes
 status tenon ls a --max-memory 1Q
 status tenon ls --json --nothing a
+status tenon nothing --json
