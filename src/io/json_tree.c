@@ -3,48 +3,12 @@
 
 #include "base/bytes.h"
 #include "base/numtext.h"
-#include "base/strmap.h"
 #include "base/utf8.h"
+#include "io/members.h"
 
 #include <math.h>
 
 /* ---- Reading ---- */
-
-/* The members of one object; the index only where it pays. */
-struct members {
-	struct tn_meta **nodes;
-	uint64_t         n;
-	bool             indexed;
-	struct strmap    keys;
-};
-enum { FEW = 16 };
-
-static tn_view key_at(const void *nodes, uint64_t i)
-{
-	return ((struct tn_meta *const *)nodes)[i]->key;
-}
-
-static bool members_init(struct members *m, struct arena *mem, size_t n)
-{
-	*m = (struct members){ .nodes = arena_raw(mem, n, sizeof *m->nodes), .indexed = n > FEW };
-	return m->nodes != NULL && (!m->indexed || strmap_init(&m->keys, mem, n));
-}
-
-/* True and *at set when a node of that key was added before; else it is added. */
-static bool was_there(struct members *m, struct tn_meta *node, uint64_t *at)
-{
-	m->nodes[m->n] = node;
-	if (m->indexed ? !strmap_add(&m->keys, key_at, m->nodes, m->n, at) : false)
-		return true;
-	for (uint64_t i = 0; !m->indexed && i < m->n; i++) {
-		if (view_eq(m->nodes[i]->key, node->key)) {
-			*at = i;
-			return true;
-		}
-	}
-	m->n++;
-	return false;
-}
 
 bool json_tree_fill(struct json_tree *t, const struct json_val *object, struct tn_meta *map)
 {
@@ -56,7 +20,7 @@ bool json_tree_fill(struct json_tree *t, const struct json_val *object, struct t
 		struct tn_meta *node = json_tree_get(t, it.val);
 		if (node == NULL || (node->key = arena_copy(t->mem, it.key)).ptr == NULL)
 			return false;
-		if (!was_there(&m, node, &at))
+		if (members_add(&m, node, &at))
 			continue;
 		if (t->repeated++ == 0)
 			t->key = node->key;
@@ -188,7 +152,7 @@ static bool items_keep(const struct tn_meta *node)
 		if (!utf8_ok(item->key) || !json_tree_keeps(item))
 			return false;
 	/* the square of few; a larger map is taken to have been checked by whoever made it */
-	return node->type != TN_META_MAP || tn_meta_count(node) > FEW || keys_differ(node);
+	return node->type != TN_META_MAP || tn_meta_count(node) > MEMBERS_FEW || keys_differ(node);
 }
 
 bool json_tree_keeps(const struct tn_meta *node)

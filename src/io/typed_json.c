@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
+#include "io/members.h"
 
 #include <float.h>
 #include <math.h>
@@ -298,17 +299,24 @@ static struct tn_meta *get_float(struct reading *in, const struct json_val *v, u
 	return node;
 }
 
+/* A key that stands there twice has its first value, as everywhere in an envelope. */
 static struct tn_meta *get_map(struct reading *in, const struct json_val *v)
 {
 	struct tn_meta *map = made(in, TN_META_MAP, 0);
 	struct json_iter it = json_items(v);
-	while (map != NULL && json_next(&it)) {
+	struct members had;
+	uint64_t other;
+	if (map == NULL || !members_init(&had, in->a, json_count(v))) {
+		in->nomem = true;
+		return NULL;
+	}
+	while (json_next(&it)) {
 		/* nothing is asked of the arena after it refused: it remembers why for the last request only */
 		struct tn_meta *item = get(in, it.val);
-		tn_view key = item != NULL ? kept(in, it.key) : (tn_view){ NULL, 0 };
-		if (key.ptr == NULL)
+		if (item == NULL || (item->key = kept(in, it.key)).ptr == NULL)
 			return NULL;
-		meta_append(map, key, item);
+		if (members_add(&had, item, &other))
+			meta_append(map, item->key, item);
 	}
 	return map;
 }

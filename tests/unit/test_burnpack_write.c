@@ -584,6 +584,37 @@ static void scalars_of_a_strings_name_come_back(void **state)
 	close_opened(&o);
 }
 
+/* As an envelope of someone's making could have them. */
+static void scalars_that_are_no_map_are_left_out(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[] = { 1, 2 };
+	static struct meta_raw raw = { .bytes = bytes, .len = 2, .kind = TN_META_UINT, .width = 8 };
+	for (int i = 0; i < 3; i++) {
+		struct written w;
+		struct opened o;
+		start(&w);
+		struct tn_meta *scalars = meta_add_array(&w.mem, model_native(&w.mem, &w.model, "burnpack"), VIEW("scalars"));
+		if (i == 0) {
+			scalars->is_raw = true;
+			scalars->as.packed.raw = &raw;
+			scalars->as.packed.n = 2;
+		} else if (i == 1) {
+			meta_add_uint(&w.mem, scalars, VIEW(""), 1, 64);
+			meta_add_uint(&w.mem, scalars, VIEW(""), 2, 64);
+		} else {
+			scalars->type = TN_META_STRING;
+			scalars->as.s = VIEW("text");
+		}
+		assert_int_equal(write_out(&w, NULL), TN_OK);
+		assert_int_equal(w.report.n, 0);
+		read_back(&w, &o);
+		assert_int_equal(tn_meta_count(o.model.metadata), 0);
+		close_opened(&o);
+		finish(&w);
+	}
+}
+
 /* Read generously, written strictly. */
 static void old_files_become_current(void **state)
 {
@@ -635,6 +666,7 @@ int main(void)
 		cmocka_unit_test(a_dtype_that_is_not_known_goes_back_as_it_came),
 		cmocka_unit_test(unknown_members_are_not_put_in_unseen),
 		cmocka_unit_test(scalars_of_a_strings_name_come_back),
+		cmocka_unit_test(scalars_that_are_no_map_are_left_out),
 		cmocka_unit_test(old_files_become_current),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -611,6 +611,22 @@ static void memory(void **state)
 	assert_non_null(strstr(plan_text(), "scratch_bytes=18446744073707454464 "));
 }
 
+/* Whatever the checkpoint's own metadata have under the name of a number is not taken for one. */
+static void memory_is_planned_by_the_config_alone(void **state)
+{
+	(void)state;
+	add_ends();
+	add_norms("model.layers.0.");
+	add_attention("model.layers.0.");
+	add("model.layers.0.mlp.router.weight", 2, H);
+	add("model.layers.0.mlp.experts.gate_up_proj", 2, H); /* of these nobody tells how wide they are */
+	add("model.layers.0.mlp.experts.down_proj", 2, H);
+	meta_add_string(&mem, in.metadata, VIEW("intermediate_size"), VIEW("wide"));
+	run("{" NUMBERS "}");
+	assert_string_equal(field("intermediate_size"), "wide");
+	assert_non_null(strstr(plan_text(), "scratch_bytes=67108864 "));
+}
+
 /* ---- Configs that describe no model ---- */
 
 static void refusals(void **state)
@@ -667,7 +683,8 @@ int main(void)
 		TEST(smallest_tape), TEST(joined_projections), TEST(windows_and_shared_keys), TEST(linear_layers),
 		TEST(joined_experts), TEST(router_alone), TEST(inputs_of_each_layer), TEST(other_libraries),
 		TEST(text_of_a_larger_model), TEST(empty_text_config), TEST(architectures), TEST(numbers_from_shapes),
-		TEST(kinds_of_values), TEST(quantised_tensors), TEST(own_metadata), TEST(memory), TEST(refusals), TEST(no_memory),
+		TEST(kinds_of_values), TEST(quantised_tensors), TEST(own_metadata), TEST(memory),
+		TEST(memory_is_planned_by_the_config_alone), TEST(refusals), TEST(no_memory),
 	};
 	return cmocka_run_group_tests_name("thin_hf", tests, NULL, NULL);
 }

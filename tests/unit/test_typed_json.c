@@ -176,6 +176,26 @@ static void maps_with_dollar_keys_are_wrapped(void **state)
 	arena_fini(&a);
 }
 
+/* Among a few members, and among as many as are looked up in an index. */
+static void the_first_of_two_values_under_a_key_counts(void **state)
+{
+	(void)state;
+	enum { MANY = 40 };
+	struct arena a;
+	struct buf b;
+	arena_init(&a, 0);
+	assert_true(view_is(print(&a, read(&a, VIEW("{\"a\":1,\"b\":{\"c\":2,\"c\":3},\"a\":4}"))), "{\"a\":1,\"b\":{\"c\":2}}"));
+	buf_init(&b, 0);
+	for (unsigned i = 0; i < 2 * MANY; i++)
+		buf_printf(&b, "%c\"%u\":%u", i != 0 ? ',' : '{', i % MANY, i);
+	buf_byte(&b, '}');
+	const struct tn_meta *map = read(&a, buf_bytes(&b));
+	assert_int_equal(tn_meta_count(map), MANY);
+	assert_int_equal(meta_find(map, VIEW("7"))->as.u, 7);
+	buf_fini(&b);
+	arena_fini(&a);
+}
+
 static void raw_arrays_are_printed_by_item(void **state)
 {
 	(void)state;
@@ -252,8 +272,11 @@ static struct tn_meta *some_items(struct arena *a, uint64_t *seed, unsigned dept
 {
 	struct tn_meta *node = meta_new(a, type);
 	for (uint64_t n = next(seed) % 5; n != 0; n--) {
-		tn_view key = type == TN_META_MAP ? some_text(a, seed, true) : (tn_view){ NULL, 0 };
-		meta_append(node, key, some_node(a, seed, depth - 1));
+		struct tn_meta *item = some_node(a, seed, depth - 1);
+		if (type == TN_META_MAP)
+			meta_set(node, some_text(a, seed, true), item);
+		else
+			meta_append(node, (tn_view){ NULL, 0 }, item);
 	}
 	return node;
 }
@@ -338,6 +361,7 @@ int main(void)
 		cmocka_unit_test(other_spellings_are_read_too),
 		cmocka_unit_test(what_spells_nothing_is_refused),
 		cmocka_unit_test(maps_with_dollar_keys_are_wrapped),
+		cmocka_unit_test(the_first_of_two_values_under_a_key_counts),
 		cmocka_unit_test(raw_arrays_are_printed_by_item),
 		cmocka_unit_test(arrays_of_one_type_go_both_ways),
 		cmocka_unit_test(random_trees_come_back),

@@ -38,10 +38,12 @@ static tn_code collect(struct writing *w, const struct tn_meta *node)
 	return TN_OK;
 }
 
-/* Scalars that have the name of a string stand here in the model. */
+/* Scalars that have the name of a string stand here in the model; NULL where there are none. What came out of an
+ * envelope may be anything but a map. */
 static const struct tn_meta *native_scalars(const struct model *m)
 {
-	return tn_meta_find(meta_find(m->native, VIEW("burnpack")), VIEW("scalars"));
+	const struct tn_meta *map = tn_meta_find(meta_find(m->native, VIEW("burnpack")), VIEW("scalars"));
+	return tn_meta_kind(map) == TN_META_MAP ? map : NULL;
 }
 
 static tn_code collect_all(struct writing *w)
@@ -56,7 +58,7 @@ static tn_code collect_all(struct writing *w)
 	for (const struct tn_meta *node = root->as.kids.first; node != NULL; node = node->next)
 		if (collect(w, node) != TN_OK)
 			return job->err->code;
-	for (const struct tn_meta *node = n_more != 0 ? more->as.kids.first : NULL; node != NULL; node = node->next)
+	for (const struct tn_meta *node = more != NULL ? more->as.kids.first : NULL; node != NULL; node = node->next)
 		if (is_scalar(node) && utf8_ok(node->key))
 			w->scalars.list[w->scalars.n++] = (struct entry){ .key = node->key, .node = node };
 	return TN_OK;

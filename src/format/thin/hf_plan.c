@@ -121,7 +121,8 @@ static uint64_t scratch_bytes(const struct hf *h)
 {
 	const uint64_t least = UINT64_C(64) << 20, step = UINT64_C(2) << 20;
 	const struct tn_meta *inner = tn_meta_find(h->job->out->metadata, VIEW("intermediate_size"));
-	uint64_t hidden = h->hidden, wide = inner != NULL ? inner->as.u : mul(4, hidden);
+	bool told = tn_meta_kind(inner) == TN_META_UINT; /* the checkpoint's own metadata may have anything of that name */
+	uint64_t hidden = h->hidden, wide = told ? inner->as.u : mul(4, hidden);
 	uint64_t heads = max_u64(1, number(h, "num_attention_heads n_head num_heads", 1));
 	uint64_t kv = max_u64(1, number(h, "num_key_value_heads num_kv_heads n_head_kv", heads));
 	uint64_t dim = number(h, "head_dim", max_u64(1, hidden / heads));
