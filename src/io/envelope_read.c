@@ -68,10 +68,19 @@ static bool index_metadata(struct apply *ap, uint64_t more)
 	return true;
 }
 
-static struct tn_meta *node_named(const struct apply *ap, tn_view key)
+static bool is_shown(const struct apply *ap, tn_view key)
 {
 	uint64_t i;
-	return strmap_find(&ap->keys, key_at, ap->nodes, key, &i) ? ap->nodes[i] : NULL;
+	return strmap_find(&ap->keys, key_at, ap->nodes, key, &i);
+}
+
+/* Where the node of that key is, once: a long value compared over and over would cost the square of its length. */
+static bool find_once(const struct apply *ap, tn_view key, bool *told, uint64_t *at)
+{
+	if (!strmap_find(&ap->keys, key_at, ap->nodes, key, at) || told[*at])
+		return false;
+	told[*at] = true;
+	return true;
 }
 
 /* Gives the node another value in its place. */
@@ -126,16 +135,16 @@ static void changed(struct apply *ap, tn_view key)
 	           "envelope: metadata '%s' was changed after it was written; the change counts", ESC(key));
 }
 
-static void restore_value(struct apply *ap, tn_view key, const struct json_val *v)
+static void restore_value(struct apply *ap, tn_view key, const struct json_val *v, bool *told)
 {
-	struct tn_meta *shown = node_named(ap, key);
+	uint64_t at;
 	struct tn_meta *value = typed(ap, v);
 	if (ap->nomem)
 		return;
-	if (shown == NULL || value == NULL)
+	if (!find_once(ap, key, told, &at) || value == NULL)
 		stale(ap, NO_TENSOR, "metadata", key);
-	else if (still_says(ap, shown, value))
-		become(shown, value);
+	else if (still_says(ap, ap->nodes[at], value))
+		become(ap->nodes[at], value);
 	else if (!ap->nomem)
 		changed(ap, key);
 }
@@ -143,8 +152,10 @@ static void restore_value(struct apply *ap, tn_view key, const struct json_val *
 static void restore_values(struct apply *ap, const struct json_val *v)
 {
 	struct json_iter it = json_items(v);
+	bool *told = ARENA_NEW(ap->mem, ap->n_nodes, bool);
+	ap->nomem = told == NULL;
 	while (!ap->nomem && json_next(&it))
-		restore_value(ap, it.key, it.val);
+		restore_value(ap, it.key, it.val, told);
 }
 
 /* Leaves out the nodes that are gone, and indexes the rest anew. */
@@ -165,10 +176,11 @@ static void restore_derived(struct apply *ap, const struct json_val *v)
 	struct json_iter it = json_items(v);
 	uint64_t i;
 	bool *gone = ARENA_NEW(ap->mem, ap->n_nodes, bool);
-	ap->nomem = gone == NULL;
+	bool *told = gone != NULL ? ARENA_NEW(ap->mem, ap->n_nodes, bool) : NULL;
+	ap->nomem = told == NULL;
 	while (!ap->nomem && json_next(&it)) {
 		struct tn_meta *value = typed(ap, it.val);
-		if (ap->nomem || value == NULL || !strmap_find(&ap->keys, key_at, ap->nodes, it.key, &i))
+		if (ap->nomem || !find_once(ap, it.key, told, &i) || value == NULL)
 			continue;
 		gone[i] = still_says(ap, ap->nodes[i], value);
 		if (!gone[i] && !ap->nomem)
@@ -189,7 +201,7 @@ static void restore_hidden(struct apply *ap, const struct json_val *v)
 		ap->nomem = ap->nomem || key.ptr == NULL;
 		if (ap->nomem)
 			return;
-		if (value == NULL || node_named(ap, key) != NULL) {
+		if (value == NULL || is_shown(ap, key)) {
 			stale(ap, NO_TENSOR, "metadata", key);
 			continue;
 		}

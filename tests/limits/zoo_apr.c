@@ -114,6 +114,23 @@ static void empty_text(struct buf *b, unsigned i) { buf_text(b, i != 0 ? ",\"\""
 static void keys(struct buf *b) { metadata(b, "{", pair, "}"); }
 static void one_key(struct buf *b) { metadata(b, "{", same_pair, "}"); }
 static void deep(struct buf *b) { metadata(b, "", opened, ""); }
+/* A long value, and an envelope that says something of it over and over. */
+static void value_again(struct buf *b, const char *member)
+{
+	buf_fill(b, 0, APR_HEADER);
+	buf_text(b, "{\"a\":[0");
+	while (b->len < ZOO_SIZE / 2)
+		buf_text(b, ",0");
+	buf_printf(b, "],\"tenon\":\"{\\\"tenon\\\":1,\\\"%s\\\":{", member);
+	zoo_repeat(b, "\\\"a\\\":[],", TAIL);
+	buf_text(b, "\\\"a\\\":[]}}\"}");
+	uint64_t len = b->len - APR_HEADER;
+	pad(b);
+	header(b, 0, len, b->len, b->len, 0);
+}
+
+static void metadata_again(struct buf *b) { value_again(b, "metadata"); }
+static void derived_again(struct buf *b) { value_again(b, "derived"); }
 static void digits(struct buf *b) { metadata(b, "{\"a\":0.", digit, "}"); }
 static void texts(struct buf *b) { metadata(b, "{\"a\":[", empty_text, "]}"); }
 
@@ -182,6 +199,7 @@ const struct animal zoo_apr[] = {
 	{ "apr-tensors", tensors, NULL }, { "apr-huge-shapes", huge_shapes, NULL }, { "apr-not-texts", not_texts, NULL },
 	{ "apr-long-names", long_names, NULL }, { "apr-count-tensors", count_tensors, NULL }, { "apr-keys", keys, NULL },
 	{ "apr-one-key", one_key, NULL }, { "apr-deep", deep, NULL }, { "apr-digits", digits, NULL }, { "apr-texts", texts, NULL },
+	{ "apr-metadata-again", metadata_again, NULL }, { "apr-derived-again", derived_again, NULL },
 	{ "apr-lz4-image", lz4_image, NULL }, { "apr-zstd-image", zstd_image, NULL },
 	{ "apr-zstd-small-frames", zstd_small_frames, NULL },
 	{ "apr-lz4-blocks", lz4_blocks, NULL }, { "apr-zstd-blocks", zstd_blocks, NULL },

@@ -107,6 +107,7 @@ static const struct application applications[] = {
 	{ "{\"tenon\":1,\"derived\":{\"a\":\"7\",\"n\":5}}", "{\"b\":\"text\"}" TENSORS, NULL, false },
 	{ "{\"tenon\":1,\"derived\":{\"n\":6}}", AS_IT_WAS, "envelope: metadata 'n' was changed", false },
 	{ "{\"tenon\":1,\"derived\":{\"gone\":6}}", AS_IT_WAS, NULL, false },
+	{ "{\"tenon\":1,\"derived\":{\"n\":6,\"n\":5}}", AS_IT_WAS, "envelope: metadata 'n' was changed", false },
 	{ "{\"tenon\":1,\"derived\":{\"n\":5},\"hidden\":{\"n\":\"mine\"}}", "{\"a\":\"7\",\"b\":\"text\",\"n\":\"mine\"}" TENSORS,
 	  NULL, false },
 	/* metadata: the typed value of an unchanged text */
@@ -120,6 +121,8 @@ static const struct application applications[] = {
 	{ "{\"tenon\":1,\"metadata\":{\"gone\":8}}", AS_IT_WAS,
 	  "envelope: metadata 'gone' does not fit the file and is ignored", false },
 	{ "{\"tenon\":1,\"metadata\":{\"a\":{\"$u8\":700}}}", AS_IT_WAS,
+	  "envelope: metadata 'a' does not fit the file and is ignored", false },
+	{ "{\"tenon\":1,\"metadata\":{\"a\":7,\"a\":{\"$u8\":7}}}", "{\"a\":7,\"b\":\"text\",\"n\":5}" TENSORS,
 	  "envelope: metadata 'a' does not fit the file and is ignored", false },
 	{ "{\"tenon\":1,\"metadata\":[1]}", AS_IT_WAS, "envelope: member 'metadata' does not fit the file and is ignored", false },
 	/* the width of a number that the container holds itself */
