@@ -212,9 +212,10 @@ tn_code tn_writer_add(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t rank,
 
 struct save writer_save(tn_writer *w, tn_error *err)
 {
+	bool enveloped = w->origin != NULL && w->origin->enveloped;
 	return (struct save){
 		.format = w->format, .model = &w->model, .sources = w->sources, .options = &w->options,
-		.report = &w->report, .rewrite = w->origin != NULL && !w->origin->enveloped, .err = err,
+		.report = &w->report, .rewrite = w->origin != NULL && !enveloped, .converted = enveloped, .err = err,
 	};
 }
 

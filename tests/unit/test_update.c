@@ -258,6 +258,84 @@ static void losses_stop_an_update(void **state)
 	tear(&s);
 }
 
+/* ---- A file that was another format's before ---- */
+
+static void add_empty(tn_writer *w, const char *name)
+{
+	const uint64_t none = 0;
+	const tn_source nothing = { .kind = TN_SOURCE_MEMORY };
+	MUST(tn_writer_add(w, tn_text(name), TN_U8, 1, &none, 0, &nothing, &err_));
+}
+
+/* Keys and tensors that no format would put in this order of its own accord. */
+static void make_unsorted(const char *path)
+{
+	tn_writer *w;
+	MUST(tn_writer_new(&w, "gguf", &how, &err_));
+	tn_meta *meta = tn_writer_metadata(w);
+	MUST(tn_put_string(w, meta, VIEW("name"), VIEW("x"), &err_));
+	MUST(tn_put_string(w, meta, VIEW("z"), VIEW("1"), &err_));
+	MUST(tn_put_string(w, meta, VIEW("a"), VIEW("2"), &err_));
+	add_empty(w, "u");
+	add_empty(w, "t");
+	MUST(tn_writer_save(w, path, &err_));
+	tn_writer_free(w);
+}
+
+static void convert(const char *from, const char *to, const char *format)
+{
+	tn_file *f;
+	const tn_convert_options options = { .format = format, .write = how };
+	MUST(tn_open(&f, from, NULL, &err_));
+	MUST(tn_convert(f, to, &options, NULL, &err_));
+	tn_close(f);
+}
+
+static void edit(const char *path)
+{
+	tn_file *f;
+	tn_writer *w;
+	MUST(tn_open(&f, path, NULL, &err_));
+	MUST(tn_writer_of(&w, f, &how, &err_));
+	MUST(tn_put_string(w, tn_writer_metadata(w), VIEW("a"), VIEW("three"), &err_));
+	MUST(tn_writer_update(w, true, NULL, &err_));
+	tn_writer_free(w);
+	tn_close(f);
+}
+
+static void has_order(const char *path, const char *format)
+{
+	static const char *const keys[] = { "name", "z", "a" };
+	tn_file *f;
+	size_t i = 0;
+	MUST(tn_open(&f, path, NULL, &err_));
+	tn_meta_iter it = tn_meta_items(tn_metadata(f));
+	for (const tn_meta *x; (x = tn_meta_next(&it)) != NULL; i++)
+		if (i == 3 || !view_is(tn_meta_key(x), keys[i]))
+			fail_msg("%s: key %zu is '%.*s'", format, i, VIEW_ARG(tn_meta_key(x)));
+	assert_int_equal(tn_tensor_count(f), 2);
+	if (!view_is(tn_tensor_at(f, 0).name, "u"))
+		fail_msg("%s: the tensors are in another order", format);
+	tn_close(f);
+}
+
+static void an_edit_keeps_the_order_of_the_other_format(void **state)
+{
+	(void)state;
+	static const char *const formats[] = { "burnpack", "apr", "safetensors" }; /* thin holds no empty tensors */
+	char *from = files_join(folder, "from"), *to = files_join(folder, "to");
+	make_unsorted(from);
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		convert(from, to, formats[i]);
+		edit(to);
+		has_order(to, formats[i]);
+	}
+	remove(from);
+	remove(to);
+	free(from);
+	free(to);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -283,6 +361,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_updated),
 		cmocka_unit_test(a_file_that_changed_is_left_alone),
 		cmocka_unit_test(losses_stop_an_update),
+		cmocka_unit_test(an_edit_keeps_the_order_of_the_other_format),
 	};
 	return cmocka_run_group_tests(tests, set_up, clean_up);
 }
