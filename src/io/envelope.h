@@ -47,7 +47,8 @@ void envelope_hide_shown(struct envelope *e, const struct tn_meta *node);
 void envelope_derived(struct envelope *e, const struct tn_meta *node);
 /* What the target lacks of tensor i: ENV_* bits. ENV_DTYPE alone: the target holds the dtype's carrier (f32 for
  * flex32; bool, u8 or i8 for bool_u8; u32 or i32 for bool_u32) in the same shape. ENV_SHAPE alone: the dtype is the
- * same, in another shape of as many bytes. ENV_DTYPE|ENV_SHAPE: u8 or i8 of shape [nbytes]. */
+ * same, in another shape of as many bytes. ENV_DTYPE|ENV_SHAPE: u8 or i8 of shape [nbytes], or the carrier in another
+ * shape of as many bytes. */
 void envelope_tensor(struct envelope *e, uint64_t i, unsigned bits);
 void envelope_native(struct envelope *e, const struct tn_meta *subtree);
 bool envelope_empty(const struct envelope *e);

@@ -294,7 +294,7 @@ static bool read_dtype(const struct json_val *v, tn_dtype *out)
 	return strlen(name) == json_string(v).len && tn_dtype_named(name, out);
 }
 
-/* The types that may stand in for one that the container lacks, in the same shape. */
+/* The types that may stand in for one that the container lacks: elements of as many bytes. */
 static bool is_carrier(tn_dtype held, tn_dtype meant)
 {
 	return (meant == TN_FLEX32 && held == TN_F32) ||
@@ -312,10 +312,11 @@ static bool same_shape(const struct tensor *a, const struct tensor *b)
 /* Whether the bytes that are there can be what the envelope says. */
 static bool agrees(const struct tensor *held, const struct tensor *meant)
 {
-	if (same_shape(held, meant) && (held->dtype == meant->dtype || is_carrier(held->dtype, meant->dtype)))
-		return true;
+	bool alike = held->dtype == meant->dtype || is_carrier(held->dtype, meant->dtype);
 	bool bytes_only = held->dtype == TN_U8 || held->dtype == TN_I8;
-	if (held->dtype != meant->dtype && !bytes_only)
+	if (alike && same_shape(held, meant))
+		return true;
+	if (!alike && !bytes_only)
 		return false;
 	if (meant->dtype == TN_QFLOAT || meant->dtype == TN_OPAQUE)
 		return bytes_only;

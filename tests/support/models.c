@@ -104,6 +104,21 @@ static void fill_shapes(tn_writer *w)
 	add_text(w, "last.empty", TN_BOOL, 1, zero);
 }
 
+/* Types that another stands in for, in shapes that a format may lack as well. */
+static void fill_carriers(tn_writer *w)
+{
+	static const uint64_t shape[] = { 1, 1, 2, 1, 2, 1, 1, 1, 1 };
+	static const tn_dtype types[] = { TN_FLEX32, TN_BOOL, TN_BOOL_U8, TN_BOOL_U32 };
+	static const uint32_t ranks[] = { 0, 5, 9 };
+	char name[64];
+	for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
+		for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++) {
+			snprintf(name, sizeof name, "%s.%u", tn_dtype_name(types[d]), ranks[r]);
+			add_text(w, name, types[d], ranks[r], shape);
+		}
+	}
+}
+
 static void fill_names(tn_writer *w)
 {
 	static const char *const names[] = {
@@ -358,6 +373,7 @@ const struct model_maker model_makers[] = {
 	{ "nothing", fill_nothing },
 	{ "dtypes",  fill_dtypes },
 	{ "shapes",  fill_shapes },
+	{ "carriers", fill_carriers },
 	{ "names",   fill_names },
 	{ "long name", fill_long_name },
 	{ "extras",  fill_extras },

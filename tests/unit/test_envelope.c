@@ -186,6 +186,12 @@ static const struct application applications[] = {
 	{ "{\"tenon\":1,\"tensors\":{\"s\":{\"shape\":[1]}}}", META " f:f32[2,3] r:u8[24] s:bool[1]", NULL, false },
 	{ "{\"tenon\":1,\"tensors\":{\"f\":{\"shape\":[5]}}}", AS_IT_WAS,
 	  "envelope: the type of 'f' does not fit the file and is ignored", false },
+	/* another shape of a carrier */
+	{ "{\"tenon\":1,\"tensors\":{\"f\":{\"dtype\":\"flex32\",\"shape\":[1,1,1,2,3]}}}", META " f:flex32[1,1,1,2,3] r:u8[24] s:bool[]",
+	  NULL, false },
+	{ "{\"tenon\":1,\"tensors\":{\"s\":{\"dtype\":\"bool_u8\",\"shape\":[1]}}}", META " f:f32[2,3] r:u8[24] s:bool_u8[1]", NULL, false },
+	{ "{\"tenon\":1,\"tensors\":{\"f\":{\"dtype\":\"flex32\",\"shape\":[7]}}}", AS_IT_WAS,
+	  "envelope: the type of 'f' does not fit the file and is ignored", false },
 	/* tensors that are not there, twice there, or nothing */
 	{ "{\"tenon\":1,\"tensors\":{\"x\":{\"dtype\":\"f32\"}}}", AS_IT_WAS,
 	  "envelope: tensor 'x' does not fit the file and is ignored", false },
