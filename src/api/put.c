@@ -120,13 +120,11 @@ bool writer_set_depth(struct tn_meta *node, unsigned depth)
 {
 	if ((node->type != TN_META_ARRAY && node->type != TN_META_MAP) || node->is_raw)
 		return true;
-	if (depth > META_DEPTH)
-		return false;
-	node->depth = (uint8_t)depth;
+	bool fits = depth <= META_DEPTH;
+	node->depth = (uint8_t)(fits ? depth : META_DEPTH);
 	for (struct tn_meta *kid = node->as.kids.first; kid != NULL; kid = kid->next)
-		if (!writer_set_depth(kid, depth + 1))
-			return false;
-	return true;
+		fits = writer_set_depth(kid, depth + 1) && fits;
+	return fits;
 }
 
 static tn_code put_container(tn_writer *w, tn_meta *to, tn_view key, tn_meta_type type, tn_meta **out, tn_error *err)

@@ -22,7 +22,8 @@ struct tn_writer {
 bool        writer_grow(tn_writer *w, uint64_t cap);
 /* Hooks a new node, NULL when memory ran out, into its container under a copy of the key. */
 tn_code     writer_put(tn_writer *w, tn_meta *to, tn_view key, struct tn_meta *node, tn_error *err);
-/* Tells a container and those in it how deep they stand; false when one stands deeper than META_DEPTH. */
+/* Tells a container and those in it how deep they stand; false when one stands deeper than META_DEPTH: no other may be put
+ * into that. */
 bool        writer_set_depth(struct tn_meta *node, unsigned depth);
 /* A save of the writer's model, to be begun. */
 struct save writer_save(tn_writer *w, tn_error *err);

@@ -28,8 +28,8 @@ struct apply {
 /* Subtrees of formats: more than there can be formats are noise. */
 enum { MAX_NATIVE = 64 };
 
-/* A map may take two levels in typed JSON; the members around a value take a few more. */
-enum { VERSION = 1, MAX_DEPTH = 2 * META_DEPTH + 8 };
+/* A container may take two levels in typed JSON; the members around a value take a few more. */
+enum { VERSION = 1, MAX_DEPTH = 2 * META_DEEPEST + 8 };
 
 static void stale(struct apply *ap, tn_view tensor, const char *what, tn_view key)
 {

@@ -171,6 +171,7 @@ void typed_json_put(struct buf *out, const struct tn_meta *node)
 
 struct reading {
 	struct arena *a;
+	unsigned      depth; /* containers around what is being read */
 	bool          nomem;
 };
 
@@ -299,6 +300,18 @@ static struct tn_meta *get_float(struct reading *in, const struct json_val *v, u
 	return node;
 }
 
+/* A container, unless it stands in too many. */
+static struct tn_meta *nested(struct reading *in, const struct json_val *v,
+                              struct tn_meta *(*read)(struct reading *, const struct json_val *))
+{
+	if (in->depth == META_DEEPEST)
+		return NULL;
+	in->depth++;
+	struct tn_meta *node = read(in, v);
+	in->depth--;
+	return node;
+}
+
 /* A key that stands there twice has its first value, as everywhere in an envelope. */
 static struct tn_meta *get_map(struct reading *in, const struct json_val *v)
 {
@@ -345,7 +358,7 @@ static struct tn_meta *get_tagged(struct reading *in, tn_view tag, const struct 
 	char letter;
 	unsigned width;
 	if (view_is(tag, "$map"))
-		return json_type(v) == JSON_OBJECT ? get_map(in, v) : NULL;
+		return json_type(v) == JSON_OBJECT ? nested(in, v, get_map) : NULL;
 	if (view_is(tag, "$bytes"))
 		return get_hex(in, v, TN_META_BYTES);
 	if (view_is(tag, "$string"))
@@ -476,11 +489,11 @@ static struct tn_meta *get_object(struct reading *in, const struct json_val *v)
 {
 	struct json_iter it = json_items(v);
 	if (json_next(&it) && view_is(it.key, "$array"))
-		return get_uniform(in, v);
+		return nested(in, v, get_uniform);
 	it = json_items(v);
 	if (json_next(&it) && view_starts(it.key, "$"))
 		return json_count(v) == 1 ? get_tagged(in, it.key, it.val) : NULL;
-	return get_map(in, v);
+	return nested(in, v, get_map);
 }
 
 static struct tn_meta *get_array(struct reading *in, const struct json_val *v)
@@ -496,7 +509,6 @@ static struct tn_meta *get_array(struct reading *in, const struct json_val *v)
 	return array;
 }
 
-/* Recursion is bounded by the depth that the JSON reader allows. */
 static struct tn_meta *get(struct reading *in, const struct json_val *v)
 {
 	struct tn_meta *node;
@@ -518,7 +530,7 @@ static struct tn_meta *get(struct reading *in, const struct json_val *v)
 			return NULL;
 		return node;
 	case JSON_ARRAY:
-		return get_array(in, v);
+		return nested(in, v, get_array);
 	case JSON_OBJECT:
 		return get_object(in, v);
 	}

@@ -15,7 +15,8 @@
  *                               strings, and uints of 64 bits
  *   { ... }                     a map; {"$map":{...}} when its first key begins with '$'
  *
- * A tagged value but $array has no other member. In a map the first of two values under one key counts. */
+ * A tagged value but $array has no other member. In a map the first of two values under one key counts.
+ * More than META_DEEPEST containers inside each other spell nothing. */
 #ifndef IO_TYPED_JSON_H
 #define IO_TYPED_JSON_H
 

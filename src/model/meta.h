@@ -14,8 +14,9 @@ struct meta_raw {
 	bool           big_endian;
 };
 
-/* Containers inside each other: what builds a tree keeps to it, so that what walks one may recurse. */
-enum { META_DEPTH = 100 };
+/* Containers inside each other. What builds a tree keeps to META_DEPTH; one that is read may be deeper where a format
+ * allows it (APR, an index of shards), but never than META_DEEPEST, so that what walks a tree may recurse. */
+enum { META_DEPTH = 100, META_DEEPEST = 128 };
 
 /* The iterator builds items in the caller's tn_meta_iter, whose declared type is another one. */
 #if defined(__GNUC__)

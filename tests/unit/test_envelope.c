@@ -585,7 +585,7 @@ static tn_view nested(unsigned n)
 static void deep_nesting_is_left_alone(void **state)
 {
 	(void)state;
-	static const struct { unsigned n; bool applied; } cases[] = { { META_DEPTH, true }, { 1000, false }, { 1000000, false } };
+	static const struct { unsigned n; bool applied; } cases[] = { { META_DEEPEST - 1, true }, { 1000, false }, { 1000000, false } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct model m;
 		struct tn_report r;
@@ -600,7 +600,7 @@ static void deep_nesting_is_left_alone(void **state)
 	}
 }
 
-/* As deep as a writer allows, every key in need of a wrapping of its own. */
+/* As deep as a file may have it, every key in need of a wrapping of its own. */
 static void the_deepest_tree_comes_back(void **state)
 {
 	(void)state;
@@ -612,8 +612,9 @@ static void the_deepest_tree_comes_back(void **state)
 	report_init(&r);
 	make_container(&m);
 	struct tn_meta *at = meta_add_map(&mem, m.metadata, VIEW("deep")), *deep = at;
-	for (unsigned i = 1; i < META_DEPTH; i++)
+	for (unsigned i = 1; i < META_DEEPEST - 1; i++)
 		at = meta_add_map(&mem, at, VIEW("$"));
+	meta_add_float(&mem, meta_add_array(&mem, at, VIEW("$")), VIEW(""), 0, 64); /* an array that is an object there */
 	envelope_init(&e, &mem, &m);
 	envelope_value(&e, deep);
 	assert_int_equal(envelope_print(&e, &text, NULL), TN_OK);

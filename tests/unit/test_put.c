@@ -1,5 +1,5 @@
 /* test_put.c - filling a writer's metadata. */
-#include "model/meta.h"
+#include "api/writer.h"
 
 #include "support/api_kit.h"
 #include "support/dump.h"
@@ -144,6 +144,20 @@ static void depth_is_bounded(void **state)
 	}
 }
 
+/* A file of APR may hold what a writer cannot be filled with. */
+static void what_a_file_has_deeper_takes_no_more(void **state)
+{
+	(void)state;
+	tn_writer *w = kit_writer("apr");
+	tn_meta *root = tn_writer_metadata(w), *at = root, *out;
+	for (unsigned depth = 0; depth < META_DEPTH + 10; depth++)
+		assert_non_null(at = meta_add_map(&w->mem, at, VIEW("a")));
+	assert_false(writer_set_depth(root, 0));
+	assert_int_equal(tn_put_map(w, at, VIEW("b"), &out, NULL), TN_E_USAGE);
+	assert_int_equal(tn_put_null(w, at, VIEW("b"), NULL), TN_OK);
+	tn_writer_free(w);
+}
+
 static void memory_is_limited(void **state)
 {
 	(void)state;
@@ -168,6 +182,7 @@ int main(void)
 		cmocka_unit_test(numbers_fit_their_width),
 		cmocka_unit_test(only_containers_take_values),
 		cmocka_unit_test(depth_is_bounded),
+		cmocka_unit_test(what_a_file_has_deeper_takes_no_more),
 		cmocka_unit_test(memory_is_limited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,6 +196,30 @@ static void the_first_of_two_values_under_a_key_counts(void **state)
 	arena_fini(&a);
 }
 
+static void what_is_nested_too_deep_is_no_value(void **state)
+{
+	(void)state;
+	static const struct { const char *open, *inner, *close; } ways[] = {
+		{ "[", "[]", "]" }, { "{\"a\":", "{}", "}" }, { "[", "{\"$map\":{}}", "]" }, { "[", "{\"$array\":\"u8\",\"v\":[]}", "]" },
+	};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		for (unsigned depth = META_DEEPEST; depth <= META_DEEPEST + 1; depth++) {
+			struct arena a;
+			struct buf b;
+			arena_init(&a, 0);
+			buf_init(&b, 0);
+			for (unsigned k = 1; k < depth; k++)
+				buf_text(&b, ways[i].open);
+			buf_text(&b, ways[i].inner);
+			for (unsigned k = 1; k < depth; k++)
+				buf_text(&b, ways[i].close);
+			assert_int_equal(read(&a, buf_bytes(&b)) != NULL, depth == META_DEEPEST);
+			buf_fini(&b);
+			arena_fini(&a);
+		}
+	}
+}
+
 static void raw_arrays_are_printed_by_item(void **state)
 {
 	(void)state;
@@ -362,6 +386,7 @@ int main(void)
 		cmocka_unit_test(what_spells_nothing_is_refused),
 		cmocka_unit_test(maps_with_dollar_keys_are_wrapped),
 		cmocka_unit_test(the_first_of_two_values_under_a_key_counts),
+		cmocka_unit_test(what_is_nested_too_deep_is_no_value),
 		cmocka_unit_test(raw_arrays_are_printed_by_item),
 		cmocka_unit_test(arrays_of_one_type_go_both_ways),
 		cmocka_unit_test(random_trees_come_back),
