@@ -528,14 +528,87 @@ static void unknown_members_stay_on_request(void **state)
 	close_opened(&o);
 }
 
+/* Be it a word or have a payload, and whether or not an envelope made the model something else than the file shows. */
 static void a_dtype_that_is_not_known_goes_back_as_it_came(void **state)
 {
 	(void)state;
+	static const char *const texts[] = {
+		ONE("'dtype':'F8','shape':[3],'data_offsets':[0,3]"),
+		ONE("'dtype':{'F8':{'kind':[1,2]}},'shape':[3],'data_offsets':[0,3],'param_id':1"),
+	};
+	for (size_t i = 0; i < 2 * COUNT(texts); i++) {
+		struct written w;
+		struct opened o;
+		assert_int_equal(open_text(&o, texts[i / 2], 3), TN_OK);
+		start(&w);
+		w.job.model = &o.model;
+		w.job.rewrite = i % 2 == 0;
+		w.job.converted = w.job.carry = i % 2 != 0;
+		assert_int_equal(write_out(&w, NULL), TN_OK);
+		assert_int_equal(w.report.n, 0);
+		assert_int_equal(w.file.len, o.file.len);
+		assert_memory_equal(w.file.ptr, o.file.ptr, o.file.len - 3); /* all but the data, which is not written here */
+		finish(&w);
+		close_opened(&o);
+	}
+}
+
+/* As an envelope of someone's making could have it. */
+static void a_dtype_that_would_be_known_is_not_put_in_unseen(void **state)
+{
+	(void)state;
+	static const tn_view words[] = {
+		VIEW("\x63" "F32"), VIEW("\x63" "f32"), VIEW("\xa1\x64" "Bool\x62U8"), VIEW("\x62" "F8\x01"), VIEW("\x62" "F"), VIEW("\x07"), VIEW(""),
+	};
+	for (size_t i = 0; i < COUNT(words); i++) {
+		struct written w;
+		struct opened o;
+		start(&w);
+		w.job.carry = w.job.rewrite = true;
+		struct tensor *t = add(&w, "t", TN_OPAQUE, 1, shape4, 3);
+		t->dtype_text = VIEW("F8");
+		struct tn_meta *own = meta_add_map(&w.mem, tensor_extras(&w.mem, t), VIEW("burnpack"));
+		meta_add_bytes(&w.mem, own, VIEW("dtype"), words[i]);
+		assert_int_equal(write_out(&w, NULL), TN_OK);
+		read_back(&w, &o);
+		assert_int_equal(o.model.tensors[0].dtype, TN_U8);
+		close_opened(&o);
+		finish(&w);
+	}
+}
+
+static void unknown_members_of_a_scheme_stay_on_request(void **state)
+{
+	(void)state;
+	static const char text[] = QUANTISED(
+		"'value':'Q8S','store':'Native','mode':'Symmetric','tensor':null,'block':{'size':{'storage':[4,1,1,1,1],'len':1,'s':1},"
+		"'dtype':'F32','b':[2]},'zero_point':{'at':3}", "8");
 	struct written w;
 	struct opened o;
-	rewrite(&w, &o, "{'tensors':{'t':{'dtype':'F8','shape':[3],'data_offsets':[0,3]}}}", 3, false);
+	rewrite(&w, &o, text, 8, true);
+	assert_true(says(&o.report, TN_NOTE, "unknown members, not looked at: 3"));
 	assert_int_equal(w.file.len, o.file.len);
-	assert_memory_equal(w.file.ptr, o.file.ptr, o.file.len - 3); /* all but the data, which is not written here */
+	assert_memory_equal(w.file.ptr, o.file.ptr, o.file.len - 8);
+	assert_int_equal(w.report.n, 0);
+	finish(&w);
+	close_opened(&o);
+	rewrite(&w, &o, text, 8, false);
+	assert_true(says(&w.report, TN_NOTE, "unknown members, left out: 3"));
+	assert_null(memmem(w.file.ptr, w.file.len, "zero_point", 10));
+	finish(&w);
+	close_opened(&o);
+}
+
+/* Each place has names of its own, and those of the others are none there. */
+static void unknown_members_may_have_names_of_other_places(void **state)
+{
+	(void)state;
+	static const char text[] = "{'tensors':{'t':{'dtype':'U8','shape':[0],'data_offsets':[0,0],'tensors':1}},'shape':2}";
+	struct written w;
+	struct opened o;
+	rewrite(&w, &o, text, 0, true);
+	assert_int_equal(w.file.len, o.file.len);
+	assert_memory_equal(w.file.ptr, o.file.ptr, o.file.len);
 	finish(&w);
 	close_opened(&o);
 }
@@ -550,6 +623,7 @@ static void unknown_members_are_not_put_in_unseen(void **state)
 		{ VIEW("none"), VIEW("") },
 		{ VIEW("shape"), VIEW("\x80") },             /* ours */
 		{ VIEW("bad\xff"), VIEW("\x01") },
+		{ VIEW("end"), VIEW("\xff") },               /* a break */
 	};
 	struct written w;
 	start(&w);
@@ -664,6 +738,9 @@ int main(void)
 		cmocka_unit_test(memory_budget_is_kept),
 		cmocka_unit_test(unknown_members_stay_on_request),
 		cmocka_unit_test(a_dtype_that_is_not_known_goes_back_as_it_came),
+		cmocka_unit_test(a_dtype_that_would_be_known_is_not_put_in_unseen),
+		cmocka_unit_test(unknown_members_of_a_scheme_stay_on_request),
+		cmocka_unit_test(unknown_members_may_have_names_of_other_places),
 		cmocka_unit_test(unknown_members_are_not_put_in_unseen),
 		cmocka_unit_test(scalars_of_a_strings_name_come_back),
 		cmocka_unit_test(scalars_that_are_no_map_are_left_out),

@@ -351,6 +351,23 @@ static struct tensor *strange(struct made *w, const char *member, const char *te
 	return t;
 }
 
+/* As an envelope of someone's making could have it: three bytes that call themselves f32. */
+static void a_dtype_that_would_be_known_is_not_put_in_unseen(void **state)
+{
+	(void)state;
+	static const char *const words[] = { "F32", "f32", "" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		struct made w;
+		make(&w);
+		struct tensor *t = add(&w, VIEW("a"), TN_OPAQUE, 3);
+		struct tn_meta *own = meta_map_at(&w.mem, tensor_extras(&w.mem, t), VIEW(SAFETENSORS));
+		assert_non_null(meta_add_string(&w.mem, own, VIEW(EXTRA_DTYPE), tn_text(words[i])));
+		assert_int_equal(format_safetensors.plan(&w.job), TN_OK);
+		assert_true(says(&w.report, TN_ERROR, "there is no dtype"));
+		unmake(&w);
+	}
+}
+
 static void unknown_members_are_kept_only_when_asked(void **state)
 {
 	(void)state;
@@ -457,6 +474,7 @@ int main(void)
 		cmocka_unit_test(without_an_envelope_it_is_lost),
 		cmocka_unit_test(a_key_of_the_envelopes_name_goes_into_the_envelope),
 		cmocka_unit_test(block_types_are_lost_or_carried),
+		cmocka_unit_test(a_dtype_that_would_be_known_is_not_put_in_unseen),
 		cmocka_unit_test(unknown_members_are_kept_only_when_asked),
 		cmocka_unit_test(a_member_that_is_no_json_is_not_let_in),
 		cmocka_unit_test(names_that_cannot_be_are_lost),

@@ -24,6 +24,9 @@ enum {
 	PACK_MAX_TENSORS  = 100000,
 	PACK_MAX_METADATA = 100 << 20
 };
+/* In the extras of a tensor whose dtype is not known: the map "burnpack", and in it the CBOR of that dtype. */
+#define PACK "burnpack"
+#define EXTRA_DTYPE "dtype"
 #define PACK_MAX_TENSOR_BYTES (UINT64_C(10) << 30)
 #define PACK_MAX_FILE_BYTES   (UINT64_C(100) << 30)
 

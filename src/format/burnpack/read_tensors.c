@@ -45,8 +45,20 @@ static bool read_bool(struct reading *r, struct tensor *t)
 	return true;
 }
 
+/* Its CBOR stays with the tensor, so that it can be written again. */
+static bool keep_dtype(struct reading *r, struct tensor *t, const uint8_t *from)
+{
+	struct arena *mem = r->job->mem;
+	struct tn_meta *extras = tensor_extras(mem, t);
+	struct tn_meta *own = extras != NULL ? meta_map_at(mem, extras, VIEW(PACK)) : NULL;
+	tn_view cbor = { from, (size_t)(r->w.c.p - from) };
+	return (own != NULL && meta_add_bytes(mem, own, VIEW(EXTRA_DTYPE), cbor) != NULL) ||
+	       walk_no_memory(&r->w, "burnpack: dtypes");
+}
+
 /* A type that later versions may have: its bytes can still be listed and copied. */
-static bool unknown_dtype(struct reading *r, struct tensor *t, tn_view name, bool payload, uint64_t offset)
+static bool unknown_dtype(struct reading *r, struct tensor *t, tn_view name, bool payload, const uint8_t *from,
+                          uint64_t offset)
 {
 	const char *meant = pack_dtype_meant(name);
 	tn_view skipped;
@@ -55,7 +67,7 @@ static bool unknown_dtype(struct reading *r, struct tensor *t, tn_view name, boo
 		                 ESC(name), meant);
 	report_add(r->job->report, TN_WARNING, TN_E_UNSUPPORTED, offset, t->name, "burnpack: dtype '%s' is unknown", ESC(name));
 	set_dtype(t, TN_OPAQUE, name);
-	return !payload || walk_unknown(&r->w, name, IN_TENSOR + 1, &skipped);
+	return (!payload || walk_unknown(&r->w, name, IN_TENSOR + 1, &skipped)) && keep_dtype(r, t, from);
 }
 
 static bool read_dtype(struct reading *r, struct descriptor *d)
@@ -63,6 +75,7 @@ static bool read_dtype(struct reading *r, struct descriptor *d)
 	struct tensor *t = d->t;
 	tn_view name;
 	bool payload;
+	const uint8_t *from = r->w.c.p;
 	uint64_t offset = cur_offset(&r->w.c);
 	if (!walk_variant(&r->w, &name, &payload, "the dtype"))
 		return false;
@@ -77,7 +90,7 @@ static bool read_dtype(struct reading *r, struct descriptor *d)
 		return true;
 	}
 	if (!view_is(name, "QFloat"))
-		return unknown_dtype(r, t, name, payload, offset);
+		return unknown_dtype(r, t, name, payload, from, offset);
 	t->dtype = TN_QFLOAT;
 	return payload ? scheme_read(&r->w, IN_TENSOR + 1, &d->scheme)
 	               : walk_fail(&r->w, TN_E_CORRUPT, offset, "dtype 'QFloat' has no scheme");
@@ -192,6 +205,7 @@ static bool finish_scheme(struct reading *r, struct descriptor *d)
 		report_add(r->job->report, TN_WARNING, TN_E_CORRUPT, d->offset, t->name, "burnpack: %s", words);
 	/* packed stores came after 0.19, the current members after 0.22-pre */
 	r->modern = r->modern || !d->scheme.old || (d->scheme.s.store != STORE_NATIVE && !d->scheme.store_u32);
+	r->n_unknown += scheme_unknown(&d->scheme.s);
 	t->dtype_text = scheme_text(&d->scheme.s, r->job->mem);
 	struct tn_meta *extras = tensor_extras(r->job->mem, t);
 	return (t->dtype_text.ptr != NULL && scheme_to_meta(&d->scheme.s, r->job->mem, extras)) ||

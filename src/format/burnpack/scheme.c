@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "codec/cbor.h"
 #include "format/burnpack/layout.h"
+#include "format/burnpack/unknown.h"
 
 const char *const scheme_values[VALUES] = { "Q8F", "E5M2", "E4M3", "Q4F", "E2M1", "Q2F", "Q8S", "Q4S", "Q2S" };
 const char *const scheme_stores[STORES] = { "Native", "PackedNative", "PackedU32" };
@@ -169,6 +170,11 @@ static bool add_name(struct arena *a, struct tn_meta *to, tn_view key, const cha
 	return *name == '\0' ? meta_add_null(a, to, key) != NULL : meta_add_string(a, to, key, tn_text(name)) != NULL;
 }
 
+static bool add_unknown(const struct scheme *s, enum scheme_part part, struct arena *a, struct tn_meta *to, tn_view key)
+{
+	return s->unknown[part] == NULL || meta_append(to, key, meta_clone(a, s->unknown[part], false)) != NULL;
+}
+
 static bool add_block(const struct scheme *s, struct arena *a, struct tn_meta *map)
 {
 	if (s->block == SCALE_NONE)
@@ -178,7 +184,8 @@ static bool add_block(const struct scheme *s, struct arena *a, struct tn_meta *m
 	bool ok = size != NULL;
 	for (unsigned i = 0; i < s->rank && ok; i++)
 		ok = meta_add_uint(a, size, NO_TENSOR, s->size[i], 8) != NULL;
-	return ok && add_name(a, block, VIEW("dtype"), scheme_scales[s->block]);
+	return ok && add_name(a, block, VIEW("dtype"), scheme_scales[s->block]) &&
+	       add_unknown(s, PART_BLOCK, a, block, VIEW("unknown")) && add_unknown(s, PART_SIZE, a, block, VIEW("size_unknown"));
 }
 
 bool scheme_to_meta(const struct scheme *s, struct arena *a, struct tn_meta *extras)
@@ -189,7 +196,8 @@ bool scheme_to_meta(const struct scheme *s, struct arena *a, struct tn_meta *ext
 	       (s->store == STORE_NATIVE || meta_add_uint(a, map, VIEW("packed_dim"), s->packed_dim, 64) != NULL) &&
 	       add_name(a, map, VIEW("mode"), scheme_modes[s->mode]) &&
 	       add_name(a, map, VIEW("tensor"), scheme_scales[s->tensor]) && add_block(s, a, map) &&
-	       (s->layout == LAYOUT_RECTANGLES || add_name(a, map, VIEW("layout"), layouts[s->layout]));
+	       (s->layout == LAYOUT_RECTANGLES || add_name(a, map, VIEW("layout"), layouts[s->layout])) &&
+	       add_unknown(s, PART_SCHEME, a, map, VIEW("unknown"));
 }
 
 /* The index of a member's text in list; absent or null gives the first when that is allowed, else -1. */
@@ -200,6 +208,12 @@ static int member(const struct tn_meta *map, const char *key, const char *const 
 	if (node == NULL || tn_meta_kind(node) == TN_META_NULL)
 		return may_miss ? 0 : -1;
 	return tn_meta_string(node, &text) ? pack_index(list, n, text) : -1;
+}
+
+static const struct tn_meta *map_in(const struct tn_meta *map, tn_view key)
+{
+	const struct tn_meta *found = tn_meta_find(map, key);
+	return tn_meta_kind(found) == TN_META_MAP ? found : NULL;
 }
 
 static const char *block_from_meta(const struct tn_meta *block, struct scheme *out)
@@ -216,6 +230,8 @@ static const char *block_from_meta(const struct tn_meta *block, struct scheme *o
 		if (!tn_meta_u8(item, &out->size[out->rank]) || out->size[out->rank++] == 0)
 			return "block.size holds something else than 1 to 255";
 	scheme_strip(out);
+	out->unknown[PART_BLOCK] = map_in(block, VIEW("unknown"));
+	out->unknown[PART_SIZE] = map_in(block, VIEW("size_unknown"));
 	return NULL;
 }
 
@@ -238,6 +254,7 @@ const char *scheme_from_meta(const struct tn_meta *qfloat, struct scheme *out)
 	out->mode = (enum scheme_mode)mode;
 	out->tensor = (enum scheme_scale)tensor;
 	out->layout = (enum scheme_layout)layout;
+	out->unknown[PART_SCHEME] = map_in(qfloat, VIEW("unknown"));
 	if (dim != NULL && tn_meta_kind(dim) != TN_META_NULL && !tn_meta_u64(dim, &out->packed_dim))
 		return "packed_dim is no unsigned integer";
 	if (block == NULL || tn_meta_kind(block) == TN_META_NULL)
@@ -245,7 +262,30 @@ const char *scheme_from_meta(const struct tn_meta *qfloat, struct scheme *out)
 	return block_from_meta(block, out);
 }
 
+uint64_t scheme_unknown(const struct scheme *s)
+{
+	uint64_t n = 0;
+	for (int i = 0; i < SCHEME_PARTS; i++)
+		n += tn_meta_count(s->unknown[i]);
+	return n;
+}
+
 /* ---- CBOR ---- */
+
+static const enum unknown_place places[SCHEME_PARTS] = {
+	[PART_SCHEME] = UNKNOWN_IN_SCHEME, [PART_BLOCK] = UNKNOWN_IN_BLOCK, [PART_SIZE] = UNKNOWN_IN_SIZE
+};
+
+/* A map of so many members and those that are not known, which come last. */
+static void put_map(const struct scheme *s, enum scheme_part part, uint64_t n, struct buf *out)
+{
+	cbor_put_map(out, n + unknown_count(s->unknown[part], places[part]));
+}
+
+static void put_unknown(const struct scheme *s, enum scheme_part part, struct buf *out)
+{
+	unknown_put(s->unknown[part], places[part], out);
+}
 
 static void put_store(const struct scheme *s, struct buf *out)
 {
@@ -273,24 +313,26 @@ static void put_block(const struct scheme *s, struct buf *out)
 		cbor_put_null(out);
 		return;
 	}
-	cbor_put_map(out, 2);
+	put_map(s, PART_BLOCK, 2, out);
 	cbor_put_text(out, VIEW("size"));
-	cbor_put_map(out, 2);
+	put_map(s, PART_SIZE, 2, out);
 	cbor_put_text(out, VIEW("storage"));
 	cbor_put_array(out, SCHEME_DIMS);
 	for (unsigned i = 0; i < SCHEME_DIMS; i++)
 		cbor_put_uint(out, i < s->rank ? s->size[i] : 1);
 	cbor_put_text(out, VIEW("len"));
 	cbor_put_uint(out, s->rank);
+	put_unknown(s, PART_SIZE, out);
 	cbor_put_text(out, VIEW("dtype"));
 	put_scale(s->block, out);
+	put_unknown(s, PART_BLOCK, out);
 }
 
 void scheme_put(const struct scheme *s, struct buf *out)
 {
 	cbor_put_map(out, 1);
 	cbor_put_text(out, VIEW("QFloat"));
-	cbor_put_map(out, 5);
+	put_map(s, PART_SCHEME, 5, out);
 	cbor_put_text(out, VIEW("value"));
 	cbor_put_text(out, tn_text(scheme_values[s->value]));
 	cbor_put_text(out, VIEW("store"));
@@ -301,4 +343,5 @@ void scheme_put(const struct scheme *s, struct buf *out)
 	put_scale(s->tensor, out);
 	cbor_put_text(out, VIEW("block"));
 	put_block(s, out);
+	put_unknown(s, PART_SCHEME, out);
 }

@@ -6,7 +6,8 @@
  *
  *	value "Q8S"  store "Native", "PackedNative" or "PackedU32"  packed_dim (of packed stores)  mode "Symmetric"
  *	tensor: null or a scale type  block: null or { size: [extents], dtype: a scale type }
- *	layout: only of old files that the current format cannot describe, "runs" or "uncertain" */
+ *	layout: only of old files that the current format cannot describe, "runs" or "uncertain"
+ *	unknown, and the block's unknown and size_unknown: members that were not known, name -> CBOR */
 #ifndef BURNPACK_SCHEME_H
 #define BURNPACK_SCHEME_H
 
@@ -31,6 +32,9 @@ extern const char *const scheme_stores[STORES];
 extern const char *const scheme_modes[MODES];
 extern const char *const scheme_scales[SCALES]; /* the first is "" */
 
+/* Where members were that are not known. */
+enum scheme_part { PART_SCHEME, PART_BLOCK, PART_SIZE, SCHEME_PARTS };
+
 struct scheme {
 	enum scheme_value  value;
 	enum scheme_store  store;
@@ -41,6 +45,7 @@ struct scheme {
 	uint8_t            rank;       /* of a block: leading extents that are given */
 	uint8_t            size[SCHEME_DIMS];
 	enum scheme_layout layout;
+	const struct tn_meta *unknown[SCHEME_PARTS]; /* maps, or NULL */
 };
 
 /* Drops the leading extents of 1, as the writer does. */
@@ -67,7 +72,9 @@ tn_view scheme_text(const struct scheme *s, struct arena *a);
 bool scheme_to_meta(const struct scheme *s, struct arena *a, struct tn_meta *extras);
 /* Reads that map back. NULL, or what is wrong with it. */
 const char *scheme_from_meta(const struct tn_meta *qfloat, struct scheme *out);
-/* The CBOR map of five that the current format has. */
+/* How many members are not known. */
+uint64_t scheme_unknown(const struct scheme *s);
+/* The CBOR map of five that the current format has, and what is not known in it. */
 void scheme_put(const struct scheme *s, struct buf *out);
 
 #endif

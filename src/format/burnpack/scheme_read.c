@@ -5,7 +5,7 @@
  *	           global: scale } }, mode }
  *	size     { storage: [5 extents], len }
  *
- * Members may come in any order and unknown ones are stepped over; both generations in one scheme are refused. */
+ * Members may come in any order and unknown ones are kept as they stand; both generations in one scheme are refused. */
 #include "format/burnpack/scheme_read.h"
 
 /* ---- Names ---- */
@@ -80,6 +80,16 @@ static bool read_store(struct walk *w, struct scheme_in *in)
 	return !payload || walk_uint(w, &in->s.packed_dim, "the packed dimension");
 }
 
+static bool keep_unknown(struct walk *w, tn_view key, unsigned depth, struct tn_meta **map)
+{
+	tn_view bytes;
+	if (!walk_unknown(w, key, depth, &bytes))
+		return false;
+	if (*map == NULL && (*map = meta_new(w->mem, TN_META_MAP)) == NULL)
+		return walk_no_memory(w, "burnpack: scheme");
+	return meta_add_bytes(w->mem, *map, key, bytes) != NULL || walk_no_memory(w, "burnpack: scheme");
+}
+
 /* ---- Blocks ---- */
 
 static bool read_storage(struct walk *w, unsigned depth, struct scheme *s)
@@ -133,7 +143,8 @@ static bool read_size(struct walk *w, unsigned depth, struct scheme_in *in)
 	struct walk_items items;
 	bool has_storage = false, has_len = false;
 	uint64_t len = 0, offset = cur_offset(&w->c);
-	tn_view key, skipped;
+	struct tn_meta *unknown = NULL;
+	tn_view key;
 	if (!walk_enter_map(w, depth, &items, "a block's size"))
 		return false;
 	for (uint64_t i = 0; i < items.n && walk_key(w, &key); i++) {
@@ -141,7 +152,7 @@ static bool read_size(struct walk *w, unsigned depth, struct scheme_in *in)
 		if (seen != NULL && *seen)
 			return twice(w, key);
 		if (seen == NULL)
-			walk_unknown(w, key, depth + 1, &skipped);
+			keep_unknown(w, key, depth + 1, &unknown);
 		else if (seen == &has_storage)
 			*seen = read_storage(w, depth + 1, &in->s);
 		else
@@ -151,6 +162,7 @@ static bool read_size(struct walk *w, unsigned depth, struct scheme_in *in)
 		return false;
 	if (!has_storage || !has_len)
 		return missing(w, has_storage ? "len" : "storage");
+	in->s.unknown[PART_SIZE] = unknown;
 	return check_size(w, offset, len, in);
 }
 
@@ -160,7 +172,8 @@ static bool read_sized(struct walk *w, unsigned depth, struct scheme_in *in, con
 {
 	struct walk_items items;
 	bool has_size = false, has_scale = false;
-	tn_view key, skipped;
+	struct tn_meta *unknown = NULL;
+	tn_view key;
 	if (!walk_enter_map(w, depth, &items, "block"))
 		return false;
 	for (uint64_t i = 0; i < items.n && walk_key(w, &key); i++) {
@@ -168,7 +181,7 @@ static bool read_sized(struct walk *w, unsigned depth, struct scheme_in *in, con
 		if (seen != NULL && *seen)
 			return twice(w, key);
 		if (seen == NULL)
-			walk_unknown(w, key, depth + 1, &skipped);
+			keep_unknown(w, key, depth + 1, &unknown);
 		else if (seen == &has_size)
 			*seen = read_size(w, depth + 1, in);
 		else
@@ -176,6 +189,7 @@ static bool read_sized(struct walk *w, unsigned depth, struct scheme_in *in, con
 	}
 	if (!walk_leave(w, &items))
 		return false;
+	in->s.unknown[PART_BLOCK] = unknown;
 	return (has_size && has_scale) || missing(w, has_size ? scale_key : size_key);
 }
 
@@ -249,7 +263,8 @@ bool scheme_read(struct walk *w, unsigned depth, struct scheme_in *out)
 {
 	struct walk_items items;
 	unsigned seen = 0;
-	tn_view key, skipped;
+	struct tn_meta *unknown = NULL;
+	tn_view key;
 	*out = (struct scheme_in){ .s.size = { 1, 1, 1, 1, 1 } };
 	if (!walk_enter_map(w, depth, &items, "the scheme"))
 		return false;
@@ -258,9 +273,10 @@ bool scheme_read(struct walk *w, unsigned depth, struct scheme_in *out)
 		if (at >= 0 && (seen & 1u << at) != 0)
 			return twice(w, key);
 		if (at < 0)
-			walk_unknown(w, key, depth + 1, &skipped);
+			keep_unknown(w, key, depth + 1, &unknown);
 		else if (read_member(w, depth + 1, (enum member)(1u << at), out))
 			seen |= 1u << at;
 	}
+	out->s.unknown[PART_SCHEME] = unknown;
 	return walk_leave(w, &items) && check_members(w, seen, out);
 }

@@ -7,13 +7,18 @@
 
 #include "base/utf8.h"
 #include "codec/cbor.h"
+#include "format/burnpack/unknown.h"
 
 #include <stdlib.h>
 
-/* Containers that a value of the root or of a descriptor may nest: readers count those around it as well. */
-enum { ROOT_DEPTH = 127, TENSOR_DEPTH = 125 };
-
 /* ---- What becomes of a tensor ---- */
+
+/* The CBOR of a dtype that was not known when the tensor was read from a pack; ptr is NULL when it was not. */
+static tn_view own_dtype(const struct tensor *t)
+{
+	const struct tn_meta *cbor = tn_meta_find(tn_meta_find(t->extras, VIEW(PACK)), VIEW(EXTRA_DTYPE));
+	return tn_meta_kind(cbor) == TN_META_BYTES ? cbor->as.s : (tn_view){ NULL, 0 };
+}
 
 /* False: it cannot be held as it is. *err says so when the model itself is at fault. */
 static bool holds_qfloat(struct writing *w, const struct tensor *t)
@@ -40,8 +45,8 @@ static bool holds_dtype(struct writing *w, const struct tensor *t)
 {
 	if (t->dtype == TN_QFLOAT)
 		return holds_qfloat(w, t);
-	if (t->dtype == TN_OPAQUE) /* a word that this reader did not know goes back as it came */
-		return w->job->rewrite && utf8_ok(t->dtype_text);
+	if (t->dtype == TN_OPAQUE) /* what a reader of packs did not know goes back as it came */
+		return unknown_is_dtype(own_dtype(t), w->job->mem);
 	return t->dtype == TN_BOOL || t->dtype == TN_BOOL_U8 || t->dtype == TN_BOOL_U32 || pack_dtype_name(t->dtype) != NULL;
 }
 
@@ -59,14 +64,23 @@ static tn_code check_length(struct writing *w, const struct tensor *t)
 	               ESC(t->name), (unsigned long long)t->nbytes, (unsigned long long)want);
 }
 
-/* param_id and the scheme have a place of their own; members that a reader did not know stay only on request. */
-static bool extra_has_place(const struct tn_meta *x, bool carried)
+/* param_id and the type have a place of their own; members that a reader did not know stay only on request. */
+static bool extra_has_place(const struct tn_meta *x, const struct tensor *t, bool carried)
 {
 	if (view_is(x->key, "param_id"))
 		return x->type == TN_META_UINT && x->width == 64;
 	if (view_is(x->key, "qfloat"))
-		return !carried;
+		return !carried && t->dtype == TN_QFLOAT;
+	if (view_is(x->key, PACK))
+		return !carried && x->type == TN_META_MAP;
 	return view_is(x->key, "unknown") && x->type == TN_META_MAP;
+}
+
+static uint64_t unknown_in_scheme(const struct tensor *t)
+{
+	struct scheme s;
+	scheme_from_meta(tn_meta_find(t->extras, VIEW("qfloat")), &s);
+	return scheme_unknown(&s);
 }
 
 static void look_at_extras(struct writing *w, uint64_t i, bool carried)
@@ -76,10 +90,12 @@ static void look_at_extras(struct writing *w, uint64_t i, bool carried)
 	if (t->extras == NULL)
 		return;
 	for (const struct tn_meta *x = t->extras->as.kids.first; x != NULL; x = x->next)
-		all = all && extra_has_place(x, carried || t->dtype != TN_QFLOAT);
+		all = all && extra_has_place(x, t, carried);
 	if (!all)
 		envelope_tensor(&w->env, i, ENV_EXTRAS);
 	w->n_unknown += tn_meta_count(tn_meta_find(t->extras, VIEW("unknown")));
+	if (t->dtype == TN_QFLOAT && !carried)
+		w->n_unknown += unknown_in_scheme(t);
 }
 
 static void not_held(struct writing *w, const struct tensor *t)
@@ -192,17 +208,19 @@ static tn_code keep_order(struct writing *w)
 
 /* ---- CBOR ---- */
 
-static void put_dtype(const struct placed *p, struct buf *out)
+static void put_dtype(const struct writing *w, const struct placed *p, struct buf *out)
 {
 	const struct tensor *t = p->t;
 	struct scheme s;
 	if (!p->carried && t->dtype == TN_QFLOAT) {
 		scheme_from_meta(tn_meta_find(t->extras, VIEW("qfloat")), &s);
+		if (!w->job->keep_unknown)
+			memset(s.unknown, 0, sizeof s.unknown);
 		scheme_put(&s, out);
 		return;
 	}
 	if (!p->carried && t->dtype == TN_OPAQUE) {
-		cbor_put_text(out, t->dtype_text);
+		buf_view(out, own_dtype(t));
 		return;
 	}
 	const char *name = p->carried ? "U8" : pack_dtype_name(t->dtype);
@@ -226,63 +244,21 @@ static void put_shape(const struct placed *p, struct buf *out)
 		cbor_put_uint(out, p->t->shape[d]);
 }
 
-/* One whole CBOR item, and a key that no member of ours has. What is kept may have come out of an envelope: it is
- * not put into a file unseen. */
-static bool is_unknown(const struct tn_meta *x, unsigned depth)
+static const struct tn_meta *unknown_in(const struct writing *w, const struct tn_meta *map)
 {
-	static const char *const known[] = { "tensors", "metadata", "scalars", "dtype", "shape", "data_offsets", "param_id" };
-	tn_error ignored = { .code = TN_OK };
-	struct cur c = cur_over(x->as.s, 0, "", &ignored);
-	struct cbor_item first;
-	if (x->type != TN_META_BYTES || !utf8_ok(x->key) || x->key.len > PACK_KEY_MAX)
-		return false;
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (view_is(x->key, known[i]))
-			return false;
-	return cbor_next(&c, &first) && cbor_skip(&c, &first, depth) && cur_left(&c) == 0;
-}
-
-/* The next member that can be written, from x on; NULL when there is none. */
-static const struct tn_meta *next_unknown(const struct tn_meta *x, unsigned depth)
-{
-	while (x != NULL && !is_unknown(x, depth))
-		x = x->next;
-	return x;
-}
-
-static const struct tn_meta *first_unknown(const struct writing *w, const struct tn_meta *in, unsigned depth)
-{
-	const struct tn_meta *map = w->job->keep_unknown ? tn_meta_find(in, VIEW("unknown")) : NULL;
-	return map != NULL && map->type == TN_META_MAP ? next_unknown(map->as.kids.first, depth) : NULL;
-}
-
-static uint64_t count_unknown(const struct tn_meta *x, unsigned depth)
-{
-	uint64_t n = 0;
-	for (; x != NULL; x = next_unknown(x->next, depth))
-		n++;
-	return n;
-}
-
-/* Members that a reader did not know, as they stood. */
-static void put_unknown(const struct tn_meta *x, unsigned depth, struct buf *out)
-{
-	for (; x != NULL; x = next_unknown(x->next, depth)) {
-		cbor_put_text(out, x->key);
-		buf_view(out, x->as.s);
-	}
+	return w->job->keep_unknown ? tn_meta_find(map, VIEW("unknown")) : NULL;
 }
 
 static void put_tensor(const struct writing *w, const struct placed *p, struct buf *out)
 {
 	const struct tn_meta *id = tn_meta_find(p->t->extras, VIEW("param_id"));
-	const struct tn_meta *unknown = first_unknown(w, p->t->extras, TENSOR_DEPTH);
+	const struct tn_meta *unknown = unknown_in(w, p->t->extras);
 	uint64_t param_id;
 	bool has_id = tn_meta_u64(id, &param_id);
 	cbor_put_text(out, p->t->name);
-	cbor_put_map(out, (has_id ? 4u : 3u) + count_unknown(unknown, TENSOR_DEPTH));
+	cbor_put_map(out, (has_id ? 4u : 3u) + unknown_count(unknown, UNKNOWN_IN_TENSOR));
 	cbor_put_text(out, VIEW("dtype"));
-	put_dtype(p, out);
+	put_dtype(w, p, out);
 	cbor_put_text(out, VIEW("shape"));
 	put_shape(p, out);
 	cbor_put_text(out, VIEW("data_offsets"));
@@ -293,20 +269,20 @@ static void put_tensor(const struct writing *w, const struct placed *p, struct b
 		cbor_put_text(out, VIEW("param_id"));
 		cbor_put_uint(out, param_id);
 	}
-	put_unknown(unknown, TENSOR_DEPTH, out);
+	unknown_put(unknown, UNKNOWN_IN_TENSOR, out);
 }
 
 static void put_root(const struct writing *w, struct buf *out)
 {
 	const struct tn_meta *native = meta_find(w->job->model->native, VIEW("burnpack"));
-	const struct tn_meta *unknown = first_unknown(w, native, ROOT_DEPTH);
-	cbor_put_map(out, 1u + (w->strings.n != 0) + (w->scalars.n != 0) + count_unknown(unknown, ROOT_DEPTH));
+	const struct tn_meta *unknown = unknown_in(w, native);
+	cbor_put_map(out, 1u + (w->strings.n != 0) + (w->scalars.n != 0) + unknown_count(unknown, UNKNOWN_IN_ROOT));
 	cbor_put_text(out, VIEW("tensors"));
 	cbor_put_map(out, w->n);
 	for (uint64_t k = 0; k < w->n; k++)
 		put_tensor(w, w->index[k], out);
 	pack_put_metadata(w, out);
-	put_unknown(unknown, ROOT_DEPTH, out);
+	unknown_put(unknown, UNKNOWN_IN_ROOT, out);
 }
 
 /* ---- The whole ---- */

@@ -109,6 +109,13 @@ static bool plain_entry(struct writing *w, uint64_t i, tn_dtype held)
 	return true;
 }
 
+/* What a reader would not take for a dtype that it knows: the word may have come out of an envelope. */
+static bool is_unknown_dtype(tn_view word)
+{
+	return word.len != 0 && utf8_ok(word) && safetensors_dtype_named(word) == SAFETENSORS_DTYPES &&
+	       safetensors_dtype_like(word) == SAFETENSORS_DTYPES;
+}
+
 /* A dtype that was not known when the file was read goes back as it came, after all others. */
 static void unknown_entry(struct writing *w, uint64_t i, tn_view dtype)
 {
@@ -149,7 +156,7 @@ static bool add_entry(struct writing *w, uint64_t i)
 	if (safetensors_dtype_of(held) < SAFETENSORS_DTYPES) {
 		if (!plain_entry(w, i, held))
 			return false;
-	} else if (unknown != NULL && unknown->type == TN_META_STRING && utf8_ok(unknown->as.s)) {
+	} else if (unknown != NULL && unknown->type == TN_META_STRING && is_unknown_dtype(unknown->as.s)) {
 		unknown_entry(w, i, unknown->as.s);
 	} else if (w->job->carry) {
 		carried_entry(w, i);
