@@ -616,8 +616,9 @@ TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_e
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
 /* A writer that begins with all that an open file holds, to be changed and saved in the same format. The file must stay
  * open until the writer is freed. Arrays of the file cannot be added to: put another in their place. Tensors of an APR file
- * that are compressed are compressed again, with the codec that they have. What its envelope holds is carried again, as if
- * options.carry were set; members that no reader knows only with options.keep_unknown. */
+ * that are compressed are compressed again, with the codec that they have. What is odd about a tensor of the file stays; one
+ * that is added is judged as in a new file. What its envelope holds is carried again, also without options.carry; members
+ * that no reader knows only with options.keep_unknown. */
 TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const tn_write_options *options,
                                      tn_error *err);
 /* Saves a writer made by tn_writer_of over the file that it came from. With in_place, and where the changed metadata fit in

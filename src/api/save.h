@@ -9,7 +9,7 @@ struct save {
 	const struct model      *model;
 	const struct source     *sources;   /* [model->n] */
 	const tn_write_options  *options;
-	bool                     rewrite, converted; /* see struct plan_job */
+	bool                     rewrite, converted, recarry; /* see struct plan_job */
 	uint64_t                 fit;                /* likewise */
 	struct tn_report        *report;    /* losses and notes; emptied first */
 	tn_error                *err;

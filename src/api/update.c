@@ -42,7 +42,6 @@ tn_code tn_writer_of(tn_writer **out, const tn_file *f, const tn_write_options *
 		return err->code;
 	w = *out;
 	w->origin = f;
-	w->options.carry = w->options.carry || f->enveloped; /* what was carried into the file stays in it */
 	if (!copy_model(w, f))
 		arena_err(&w->mem, err, "the model");
 	else if (w->options.compress != TN_COMPRESS_NONE || file_compression(f, &w->options.compress, err) == TN_OK)

@@ -178,7 +178,7 @@ static tn_code make_tensor(tn_writer *w, tn_view name, tn_dtype dtype, uint32_t 
 	copy_bytes(dims, shape, rank * sizeof *dims);
 	*t = (struct tensor){
 		.name = copy, .dtype = dtype, .dtype_text = tn_text(dtype_info(dtype)->name), .rank = rank, .shape = dims,
-		.nbytes = nbytes, .stored = nbytes,
+		.nbytes = nbytes, .stored = nbytes, .added = true,
 	};
 	return TN_OK;
 }
@@ -216,6 +216,7 @@ struct save writer_save(tn_writer *w, tn_error *err)
 	return (struct save){
 		.format = w->format, .model = &w->model, .sources = w->sources, .options = &w->options,
 		.report = &w->report, .rewrite = w->origin != NULL && !enveloped, .converted = enveloped, .err = err,
+		.recarry = enveloped, /* what was carried into the file stays in it */
 	};
 }
 

@@ -62,8 +62,10 @@ struct estimate_job {
 /* Turning a model into spans. */
 struct plan_job {
 	const struct model *model;
-	bool                rewrite;      /* the model was read from this same format, as its container shows it */
+	bool                rewrite;      /* the model was read from this same format, as its container shows it, and may have got
+	                                     more tensors: see job_had */
 	bool                converted;    /* the model was read from another format, or has been: an envelope says so */
+	bool                recarry;      /* what the file that is written again has carried may be, unasked: see job_carries */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
 	tn_endian           endian;       /* KEEP: as the model's native subtree says, little-endian where it says nothing */
 	uint64_t            slack;        /* bytes to leave in the head for later edits */
@@ -77,6 +79,16 @@ struct plan_job {
 	struct tn_report   *report;       /* losses: code TN_E_LOSSY, severity TN_ERROR, or TN_WARNING when allowed */
 	tn_error           *err;
 };
+
+/* Whether the tensor stands in the file that is written again: what is odd about it there may stay. One that was added to it
+ * is held to what a new file may have. */
+static inline bool job_had(const struct plan_job *job, const struct tensor *t) { return job->rewrite && !t->added; }
+
+/* Whether the tensor may be kept as bytes where its type or shape cannot be held. */
+static inline bool job_carries(const struct plan_job *job, const struct tensor *t)
+{
+	return job->carry || (job->recarry && !t->added);
+}
 
 /* One LOSSY finding of the severity that the job's options give it. tensor may be NO_TENSOR. */
 void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...) PRINTF_LIKE(3, 4);

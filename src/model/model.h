@@ -39,6 +39,7 @@ struct tensor {
 	uint8_t         slice;      /* enum slice */
 	bool            finite_scales; /* q4_k, q6_k: a scale that is no finite number counts as 0, as APR has it */
 	bool            missing;    /* of a file that is allowed to be partial: it reaches past the end */
+	bool            added;      /* by a caller who puts a model together: no file has it yet */
 };
 
 /* A part of the file that is no tensor: for tn_map and for gaps. */

@@ -264,6 +264,85 @@ static void test_failing_producer(void **state)
 		expect_failure(*state, (struct producer){ .i = i, .fails = true }, TN_E_NOTFOUND);
 }
 
+/* ---- Adding to a file that was there ---- */
+
+enum { LONGEST_NAME = 65536, MOST_DIMS = 256 };
+
+struct odd {
+	size_t   name; /* bytes of it */
+	char     fill;
+	tn_dtype dtype;
+	uint32_t rank; /* all dimensions are 1 */
+	uint64_t nbytes;
+};
+static const struct odd odd[] = {
+	{ 300, 'n', TN_F32, 1, 4 }, { LONGEST_NAME, 'n', TN_F32, 1, 4 }, { 10, '\xff', TN_F32, 1, 4 },
+	{ 100, ' ', TN_F32, 1, 4 }, { 10, '/', TN_F32, 1, 4 }, { 0, 'n', TN_F32, 1, 4 },
+	{ 1, 'n', TN_F32, 5, 4 }, { 1, 'n', TN_F32, 9, 4 }, { 1, 'n', TN_F32, MOST_DIMS, 4 },
+	{ 1, 'n', TN_Q8_0, 1, 34 }, { 1, 'n', TN_QFLOAT, 0, 4 }, { 1, 'n', TN_BOOL_U32, 0, 4 },
+};
+
+static tn_code add_odd(tn_writer *writer, const struct odd *o)
+{
+	static uint8_t name[LONGEST_NAME], bytes[64];
+	uint64_t shape[MOST_DIMS];
+	tn_error err;
+	memset(name, o->fill, sizeof name);
+	for (size_t d = 0; d < MOST_DIMS; d++)
+		shape[d] = 1;
+	tn_source source = { .kind = TN_SOURCE_MEMORY, .memory = { bytes, (size_t)o->nbytes } };
+	return tn_writer_add(writer, (tn_view){ name, o->name }, o->dtype, o->rank, shape, o->nbytes,
+	                     &source, &err);
+}
+
+/* What a save says, and of what it writes whether that opens with the tensor or without it. */
+static tn_error save_odd(tn_writer *writer, const struct odd *o, size_t *tensors)
+{
+	tn_error err = { .code = TN_OK };
+	*tensors = 0;
+	uint64_t size;
+	if (add_odd(writer, o) != TN_OK || tn_writer_size(writer, &size, &err) != TN_OK) {
+		tn_writer_free(writer);
+		return err;
+	}
+	tn_view bytes = models_save(writer);
+	tn_file *file;
+	tn_error why;
+	if (tn_open_memory(&file, bytes, NULL, &why) != TN_OK)
+		fail_msg("what was written cannot be read: %s", why.msg);
+	*tensors = tn_tensor_count(file);
+	tn_close(file);
+	free((void *)bytes.ptr);
+	tn_writer_free(writer);
+	return err;
+}
+
+/* What a format relaxes for what a file had already is not for a tensor that is new in it. */
+static void test_added_as_in_a_new_file(void **state)
+{
+	const uint64_t one = 1;
+	const tn_source source = { .kind = TN_SOURCE_MEMORY, .memory = { (const uint8_t *)"1234", 4 } };
+	for (size_t k = 0; k < 2 * sizeof odd / sizeof *odd; k++) {
+		const tn_write_options options = { .allow_loss = k % 2 != 0, .no_sync = true };
+		tn_writer *fresh = writer_in(*state, &options), *again;
+		tn_file *file;
+		tn_error err;
+		assert_int_equal(tn_writer_add(fresh, tn_text("w"), TN_F32, 1, &one, 0, &source, &err),
+		                 TN_OK);
+		tn_view bytes = models_save(fresh);
+		assert_int_equal(tn_open_memory(&file, bytes, NULL, &err), TN_OK);
+		assert_int_equal(tn_writer_of(&again, file, &options, &err), TN_OK);
+		size_t tensors, want_tensors;
+		tn_error want = save_odd(fresh, &odd[k / 2], &want_tensors);
+		tn_error got = save_odd(again, &odd[k / 2], &tensors);
+		assert_int_equal(got.code, want.code);
+		assert_string_equal(got.msg, want.msg);
+		assert_int_equal(tensors, want_tensors);
+		tn_close(file);
+		free((void *)bytes.ptr);
+	}
+}
+
 /* ---- What cannot be meant ---- */
 
 static void test_refusals_of_add(void **state)
@@ -323,6 +402,7 @@ static int run_in(const char *format)
 		cmocka_unit_test_prestate(test_deferred_once_in_order, name),
 		cmocka_unit_test_prestate(test_wrong_length, name),
 		cmocka_unit_test_prestate(test_failing_producer, name),
+		cmocka_unit_test_prestate(test_added_as_in_a_new_file, name),
 		cmocka_unit_test_prestate(test_refusals_of_add, name),
 		cmocka_unit_test(test_unknown_format),
 	};

@@ -22,15 +22,17 @@ static tn_dtype carrier_of(tn_dtype d)
 	}
 }
 
-/* False with a loss reported: it is left out. */
+/* False with a loss reported: it is left out. A name that the index of a file had fits there again. */
 static bool can_be_named(struct apr_writing *w, const struct tensor *t)
 {
-	if (t->name.len > APR_NAME_MAX && !w->job->rewrite) {
+	if (job_had(w->job, t))
+		return true;
+	if (t->name.len > APR_NAME_MAX) {
 		job_lossy(w->job, t->name, "apr: tensor '%s': a name of %zu bytes, at most %d",
 		          ESC(t->name), t->name.len, APR_NAME_MAX);
 		return false;
 	}
-	if (!utf8_ok(t->name) && !w->job->rewrite) {
+	if (!utf8_ok(t->name)) {
 		job_lossy(w->job, t->name,
 		          "apr: tensor '%s': a name that is no UTF-8 cannot be held", ESC(t->name));
 		return false;
@@ -105,12 +107,12 @@ static bool choose(struct apr_writing *w, uint64_t i)
 	if (!can_be_named(w, t))
 		return true;
 	bool has_code = apr_dtype_of(as) != NULL,
-	     has_rank = t->rank <= APR_RANK_MAX || (job->rewrite && t->rank <= UINT8_MAX);
+	     has_rank = t->rank <= APR_RANK_MAX || job_had(job, t);
 	if (has_code && has_rank) {
 		if (as != t->dtype)
 			envelope_tensor(&w->env, i, ENV_DTYPE);
 		place(w, i, as, t->rank, t->shape);
-	} else if (job->carry) {
+	} else if (job_carries(job, t)) {
 		carry(w, i);
 	} else if (!has_code) {
 		job_lossy(job, t->name,

@@ -118,7 +118,7 @@ static tn_code choose(struct writing *w, uint64_t i)
 		job_lossy(job, t->name, "burnpack: a name that is not UTF-8 cannot be held");
 		return TN_OK;
 	}
-	if (!held && !job->carry) {
+	if (!held && !job_carries(job, t)) {
 		not_held(w, t);
 		return TN_OK;
 	}

@@ -96,7 +96,7 @@ static bool rows_fit(const struct tensor *t, tn_dtype held)
 
 static bool carry_bytes(struct writing *w, const struct tensor *t, struct placed *p)
 {
-	if (!w->job->carry) {
+	if (!job_carries(w->job, t)) {
 		char why[96];
 		snprintf(why, sizeof why, "there is no dtype %s; --carry keeps its bytes as i8",
 		         dtype_info(t->dtype)->name);
@@ -115,7 +115,7 @@ static bool hold(struct writing *w, const struct tensor *t, struct placed *p, tn
 	p->type = gguf_type_of(held);
 	p->swap = w->big && swap_unit(held) > 1;
 	if (!drop_leading_ones(t, p)) {
-		if (!w->job->carry)
+		if (!job_carries(w->job, t))
 			return lossy(w, t, "the shape has more than 4 dimensions or one over "
 			             "2^63-1; --carry keeps it in the envelope");
 		if (flatten(w, t, p) != TN_OK)

@@ -158,7 +158,7 @@ static bool add_entry(struct writing *w, uint64_t i)
 			return false;
 	} else if (unknown != NULL && unknown->type == TN_META_STRING && is_unknown_dtype(unknown->as.s)) {
 		unknown_entry(w, i, unknown->as.s);
-	} else if (w->job->carry) {
+	} else if (job_carries(w->job, t)) {
 		carried_entry(w, i);
 	} else {
 		job_lossy(w->job, t->name, SAFETENSORS ": tensor '%s': there is no dtype %s; --carry keeps its bytes as u8",

@@ -183,7 +183,7 @@ static bool set_type(struct writing *w, uint64_t i, struct page *p)
 		envelope_tensor(&w->env, i, ENV_SHAPE);
 	if (held)
 		return true;
-	if (!w->job->carry && !w->job->rewrite) {
+	if (!job_carries(w->job, t) && !job_had(w->job, t)) {
 		lossy(w, t, padded ? "its rows are padded; --carry keeps its bytes as u8"
 		            : "its dtype cannot be held; --carry keeps its bytes as u8");
 		return false;
