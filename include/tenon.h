@@ -610,7 +610,8 @@ TN_API TN_CHECK tn_code tn_remove    (tn_writer *writer, tn_meta *map, tn_view k
 TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_error *err);
 /* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
  * target's permissions; on any failure the target stays as it was and nothing is left. A target that
- * is also an input is refused only when written in place. */
+ * is also an input is refused (USAGE) only when it is written in place, or is one file of a set. The file of tn_writer_of is
+ * an input even where nothing of it is left. */
 TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);
@@ -825,7 +826,7 @@ TN_API TN_CHECK tn_code tn_apr_stamp_file(const tn_file *file, const char *path,
 /* Writes the archive path from a manifest and a folder of pages: DIR/.../ID.bin for each page that is no slice. The
  * manifest must keep all rules, each page must have the length and checksum that it states; the records stand in the
  * manifest's order. *records and *size tell of the result; both may be NULL. Of options, in_place, no_sync, align and
- * work count. */
+ * work count. USAGE where path is the manifest or one of the pages. */
 TN_API TN_CHECK tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
                                      const tn_write_options *options, uint64_t *records, uint64_t *size, tn_error *err);
 

@@ -1,6 +1,7 @@
 /* convert.c - an open file into another, through the model and a plan. */
 #include "api/call.h"
 #include "api/checkpoint.h"
+#include "api/inputs.h"
 #include "api/path.h"
 #include "api/resume.h"
 #include "api/save.h"
@@ -137,20 +138,6 @@ static tn_code choose(const tn_file *f, const struct format *format, const char 
 	return set_metadata(opt, mem, &s->model, err);
 }
 
-/* A model of one file may take the place of that file; a file of a set is needed as long as the others are. */
-static tn_code spare_set(const tn_file *f, const char *path, tn_error *err)
-{
-	struct sys_file target;
-	tn_error absent = { .code = TN_OK };
-	if (f->n_parts < 2 || sys_file_open(&target, path, TN_IO_PREAD, &absent) != TN_OK)
-		return TN_OK;
-	sys_file_close(&target);
-	for (size_t i = 0; i < f->n_parts; i++)
-		if (f->parts[i].file.dev == target.dev && f->parts[i].file.ino == target.ino)
-			return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "%s: the output is a file of the set that is read", ESC(tn_text(path)));
-	return TN_OK;
-}
-
 static tn_code convert(const tn_file *f, const struct format *format, const char *path, const tn_convert_options *opt,
                        tn_converted *out, tn_error *err)
 {
@@ -160,14 +147,14 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 	const char *config;
 	arena_init(&mem, limit_or(opt->write.max_memory, DEFAULT_MEMORY));
 	report_init(&said);
-	if (spare_set(f, path, err) == TN_OK &&
+	if (inputs_spare_set(f, path, err) == TN_OK &&
 	    choose(f, format, path, opt, &mem, &chosen, &config, &said, out->report, err) == TN_OK) {
 		bool same = format == f->format && config == NULL, cast = opt->dtype != TN_OPAQUE || opt->quantize != TN_OPAQUE;
 		tn_write_options write = opt->write;
 		/* what it holds was carried into it before, unless it is new */
 		write.carry = write.carry || (same && f->enveloped && !cast);
 		struct save s = {
-			.format = format, .model = &chosen.model, .sources = chosen.sources, .options = &write,
+			.format = format, .model = &chosen.model, .sources = chosen.sources, .origin = f, .options = &write,
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};

@@ -148,7 +148,7 @@ static tn_code build(struct part *p, const tn_open_options *opt, tn_error *err)
 	if (code == TN_OK)
 		check_extension(p);
 	if (code == TN_OK && job.image.ptr != NULL)
-		p->reader = (struct reader){ .map = job.image, .size = job.image.len };
+		p->reader = (struct reader){ .map = job.image, .size = job.image.len, .packed = p->reader.file };
 	if (code == TN_OK)
 		code = model_check(&p->model, p->format->name, p->reader.size, &job.check, &p->mem, &p->names, err);
 	if (code == TN_OK && p->report.failed)

@@ -2,6 +2,7 @@
 #include "api/save.h"
 
 #include "api/call.h"
+#include "api/inputs.h"
 #include "api/path.h"
 #include "io/tensor_read.h"
 #include "sys/cpu.h"
@@ -125,55 +126,13 @@ static void stream(const struct plan_out *o, struct sink *out)
 	sink_flush(out);
 }
 
-/* Files that tensors are read from, each once where it is used for tensors in a row. */
-struct inputs {
-	const struct sys_file **files;
-	size_t                  n;
-};
-
-static void add_input(struct inputs *in, const struct sys_file *file)
-{
-	if (file != NULL && (in->n == 0 || in->files[in->n - 1] != file))
-		in->files[in->n++] = file;
-}
-
-/* A path is looked up for its identity only: it is opened again when its bytes are wanted. */
-static tn_code add_path(const struct plan_out *o, struct inputs *in, const char *path)
-{
-	struct sys_file *file = ARENA_NEW(o->mem, 1, struct sys_file);
-	if (file == NULL)
-		return arena_err(o->mem, o->err, "a path");
-	if (sys_file_open(file, path, TN_IO_PREAD, o->err) != TN_OK)
-		return o->err->code;
-	sys_file_close(file);
-	add_input(in, file);
-	return TN_OK;
-}
-
-/* Only a target that is truncated can be an input that is lost. */
-static tn_code find_inputs(const struct plan_out *o, struct inputs *in)
-{
-	if (!o->options->in_place)
-		return TN_OK;
-	in->files = arena_raw(o->mem, o->n_sources, sizeof *in->files);
-	if (in->files == NULL)
-		return arena_err(o->mem, o->err, "the list of inputs");
-	for (uint64_t i = 0; i < o->n_sources; i++) {
-		const struct source *from = &o->sources[i];
-		if (from->from != NULL)
-			add_input(in, from->from->file);
-		else if (from->kind == SOURCE_PATH && add_path(o, in, from->path) != TN_OK)
-			return o->err->code;
-	}
-	return TN_OK;
-}
-
 static tn_code plan_write(const struct plan_out *o, const char *path, uint64_t room, struct sys_out *out)
 {
 	const tn_write_options *opt = o->options;
-	struct inputs in = { NULL, 0 };
+	struct inputs in = { NULL, 0 }; /* that could be lost */
 	struct sink sink;
-	if (find_inputs(o, &in) != TN_OK ||
+	if ((o->origin != NULL && inputs_spare_set(o->origin, path, o->err) != TN_OK) ||
+	    (opt->in_place && inputs_find(&in, o->plan, o->sources, o->origin, o->mem, o->err) != TN_OK) ||
 	    sys_out_open(out, path, opt->in_place, !opt->no_sync, room, in.files, in.n, o->err) != TN_OK)
 		return o->err->code;
 	if (sink_init(&sink, out, o->err) == TN_OK) {
@@ -201,7 +160,7 @@ static tn_code seal(void *ctx, struct sink *out)
 static struct plan_out plan_of(struct save *s)
 {
 	return (struct plan_out){
-		.plan = &s->plan, .sources = s->sources, .n_sources = s->model->n, .tensors = s->model->tensors,
+		.plan = &s->plan, .sources = s->sources, .origin = s->origin, .tensors = s->model->tensors,
 		.options = s->options, .seal = s->format->seal != NULL ? seal : NULL, .ctx = s, .mem = &s->mem, .err = s->err,
 	};
 }

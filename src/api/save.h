@@ -8,6 +8,7 @@ struct save {
 	const struct format     *format;
 	const struct model      *model;
 	const struct source     *sources;   /* [model->n] */
+	const tn_file           *origin;    /* that the model was read from, or NULL */
 	const tn_write_options  *options;
 	bool                     rewrite, converted, recarry; /* see struct plan_job */
 	uint64_t                 fit;                /* likewise */
@@ -23,7 +24,7 @@ struct save {
 struct plan_out {
 	struct plan             *plan;
 	const struct source     *sources;
-	uint64_t                 n_sources;
+	const tn_file           *origin;  /* read for it, whatever the sources are; or NULL */
 	const struct tensor     *tensors; /* names for errors */
 	const tn_write_options  *options;
 	tn_code                (*seal)(void *ctx, struct sink *out); /* or NULL */
@@ -31,7 +32,7 @@ struct plan_out {
 	struct arena            *mem;
 	tn_error                *err;
 };
-/* Writes it to a file: whole or not at all. */
+/* Writes it to a file: whole or not at all. USAGE where that is a file of a set that is read, or, in place, any that is read. */
 tn_code plan_to_path(const struct plan_out *o, const char *path);
 
 /* Streams, seals and flushes. */

@@ -233,6 +233,7 @@ static tn_code write_stamped(struct stamping *st, const char *path, const tn_wri
 		.format = st->f->format,
 		.model = &st->model,
 		.sources = st->sources,
+		.origin = st->f,
 		.options = &write,
 		.rewrite = !st->f->enveloped,
 		.converted = st->f->enveloped,

@@ -22,7 +22,7 @@ struct writing {
 	struct archive  archive;
 	struct source  *sources; /* as the pieces of the blobs count them */
 	struct tensor  *names;   /* likewise, for errors */
-	uint64_t        n_sources;
+	const tn_file  *origin;  /* that is read, or NULL */
 	const tn_write_options *options;
 	tn_error       *err;
 };
@@ -40,7 +40,6 @@ static tn_code sources_init(struct writing *w, uint64_t n)
 {
 	w->sources = ARENA_NEW(&w->mem, n, struct source);
 	w->names = ARENA_NEW(&w->mem, n, struct tensor);
-	w->n_sources = n;
 	return w->sources != NULL && w->names != NULL ? TN_OK : arena_err(&w->mem, w->err, "thin: pages");
 }
 
@@ -86,7 +85,7 @@ static tn_code seal(void *archive, struct sink *out) { return archive_seal(archi
 static tn_code write_to(struct writing *w, const char *path)
 {
 	struct plan_out out = {
-		.plan = &w->plan, .sources = w->sources, .n_sources = w->n_sources, .tensors = w->names, .options = w->options,
+		.plan = &w->plan, .sources = w->sources, .origin = w->origin, .tensors = w->names, .options = w->options,
 		.seal = seal, .ctx = &w->archive, .mem = &w->mem, .err = w->err,
 	};
 	return plan_to_path(&out, path);
@@ -104,6 +103,8 @@ static void tell(const struct writing *w, uint64_t *records, uint64_t *size)
 
 struct pack_run {
 	struct writing  w;
+	struct sys_file target; /* what stands where the archive is to be */
+	bool            replaces; /* something does */
 	struct manifest m;
 	tn_view        *ids;    /* of the files that were found */
 	const char    **paths;
@@ -113,21 +114,35 @@ struct pack_run {
 	uint64_t        n_blobs;
 };
 
+/* Manifest and pages are one model in many files: none gives its place to the archive. */
+static tn_code spare(const struct pack_run *p, const struct sys_file *input)
+{
+	if (!p->replaces || !sys_file_same(input, &p->target))
+		return TN_OK;
+	return err_set(p->w.err, TN_E_USAGE, TN_NO_OFFSET, "the output is a file that is read");
+}
+
+static tn_code read_manifest(struct pack_run *p, const struct sys_file *f)
+{
+	tn_error *err = p->w.err;
+	const struct manifest_options opt = { .origin = 0 };
+	uint8_t *bytes = arena_raw(&p->w.mem, f->size, 1);
+	if (bytes == NULL)
+		return arena_err(&p->w.mem, err, "thin: manifest");
+	if (sys_file_read(f, 0, bytes, (size_t)f->size, false, err) == TN_OK)
+		manifest_read(&p->m, (tn_view){ bytes, (size_t)f->size }, &opt, &p->w.mem, err);
+	return err->code;
+}
+
 static tn_code load_manifest(struct pack_run *p, const char *path)
 {
 	tn_error *err = p->w.err;
 	struct sys_file f;
-	const struct manifest_options opt = { .origin = 0 };
-	if (sys_file_open(&f, path, TN_IO_PREAD, err) != TN_OK) {
-		err_prefix(err, "%s", ESC(tn_text(path)));
-		return err->code;
+	if (sys_file_open(&f, path, TN_IO_PREAD, err) == TN_OK) {
+		if (spare(p, &f) == TN_OK)
+			read_manifest(p, &f);
+		sys_file_close(&f);
 	}
-	uint8_t *bytes = arena_raw(&p->w.mem, f.size, 1);
-	if (bytes == NULL)
-		arena_err(&p->w.mem, err, "thin: manifest");
-	else if (sys_file_read(&f, 0, bytes, (size_t)f.size, false, err) == TN_OK)
-		manifest_read(&p->m, (tn_view){ bytes, (size_t)f.size }, &opt, &p->w.mem, err);
-	sys_file_close(&f);
 	if (err->code != TN_OK)
 		err_prefix(err, "%s", ESC(tn_text(path)));
 	return err->code;
@@ -196,11 +211,14 @@ static tn_code check_file(const struct pack_run *p, const struct page *page, con
 {
 	tn_error *err = p->w.err;
 	struct sys_file f;
-	if (sys_file_open(&f, path, TN_IO_PREAD, err) != TN_OK) {
+	if (sys_file_open(&f, path, TN_IO_PREAD, err) == TN_OK) {
+		sys_file_close(&f);
+		spare(p, &f);
+	}
+	if (err->code != TN_OK) {
 		err_prefix(err, "page '%s'", ESC(page->id));
 		return err->code;
 	}
-	sys_file_close(&f);
 	if (f.size == page->size)
 		return TN_OK;
 	return err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "thin: page '%s': its file has %llu bytes, the manifest says %llu",
@@ -239,7 +257,6 @@ static tn_code take_pages(struct pack_run *p)
 	for (uint64_t i = 0; i < p->m.n_pages; i++)
 		if (p->m.pages[i].fused_to.ptr == NULL && take_page(p, i) != TN_OK)
 			return p->w.err->code;
-	p->w.n_sources = p->n_blobs;
 	return TN_OK;
 }
 
@@ -251,6 +268,7 @@ tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
 	if (manifest == NULL || folder == NULL || path == NULL)
 		return err_set(err, TN_E_USAGE, TN_NO_OFFSET, "a manifest, a folder of pages and a path are needed");
 	writing_init(&p.w, opt != NULL ? opt : &write_defaults, err);
+	p.replaces = sys_file_identify(&p.target, path);
 	if (load_manifest(&p, manifest) == TN_OK && judge(&p.w, &p.m) == TN_OK && index_files(&p, folder) == TN_OK &&
 	    take_pages(&p) == TN_OK && lay_out(&p.w, &p.m, p.blobs, p.n_blobs) == TN_OK && write_to(&p.w, path) == TN_OK)
 		tell(&p.w, records, size);
@@ -295,6 +313,9 @@ struct unpacking {
 static tn_code check_target(struct unpacking *u, const char *path)
 {
 	enum sys_kind kind = sys_kind_of(path);
+	struct sys_file there;
+	if (u->f->first.reader.file != NULL && sys_file_identify(&there, path) && sys_file_same(&u->f->first.file, &there))
+		return err_set(u->err, TN_E_USAGE, TN_NO_OFFSET, "'%s' is the archive that is read", ESC(tn_text(path)));
 	if (kind == SYS_NOTHING || (kind == SYS_FILE && u->options->replace))
 		return TN_OK;
 	return err_set(u->err, TN_E_USAGE, TN_NO_OFFSET, kind == SYS_FILE ? "'%s' is there already" :
@@ -436,6 +457,7 @@ tn_code tn_thin_repack(const tn_file *f, const char *path, const tn_repack_optio
 	if (must_verify(f, &opt->write.work, err) != TN_OK)
 		return err->code;
 	writing_init(&w, &opt->write, err);
+	w.origin = f;
 	if (load(&front, f, &w.mem, err) == TN_OK && thin_repack(&to, &front, opt->layout, &w.mem, err) == TN_OK &&
 	    judge(&w, &to.m) == TN_OK && take_records(&w, f, &front) == TN_OK &&
 	    (!opt->zstd || compress(&w, f, &to) == TN_OK) && lay_out(&w, &to.m, to.blobs, to.n) == TN_OK && (opt->dry_run || write_to(&w, path) == TN_OK))

@@ -214,7 +214,7 @@ struct save writer_save(tn_writer *w, tn_error *err)
 {
 	bool enveloped = w->origin != NULL && w->origin->enveloped;
 	return (struct save){
-		.format = w->format, .model = &w->model, .sources = w->sources, .options = &w->options,
+		.format = w->format, .model = &w->model, .sources = w->sources, .origin = w->origin, .options = &w->options,
 		.report = &w->report, .rewrite = w->origin != NULL && !enveloped, .converted = enveloped, .err = err,
 		.recarry = enveloped, /* what was carried into the file stays in it */
 	};

@@ -10,7 +10,10 @@ struct reader {
 	tn_view          map;   /* the whole file, mapped or in memory */
 	struct sys_file *file;  /* NULL when in memory */
 	uint64_t         size;
+	struct sys_file *packed; /* that the bytes were decompressed from, into memory; NULL: none */
 };
+/* The file that the bytes are from, if there is one. */
+static inline const struct sys_file *reader_file(const struct reader *r) { return r->file != NULL ? r->file : r->packed; }
 /* Exactly n bytes at off; TRUNCATED past the end, IO when the system fails. */
 tn_code reader_read(const struct reader *r, uint64_t off, void *buf, size_t n, tn_error *err);
 

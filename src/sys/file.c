@@ -165,6 +165,17 @@ bool sys_file_exists(const char *path)
 	return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
+bool sys_file_identify(struct sys_file *f, const char *path)
+{
+	struct stat st;
+	*f = CLOSED;
+	if (stat(path, &st) != 0)
+		return false;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	return true;
+}
+
 /* ---- Reading ---- */
 
 static ssize_t read_at(int fd, void *buf, size_t n, uint64_t off)

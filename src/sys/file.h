@@ -22,6 +22,12 @@ void    sys_file_close(struct sys_file *f);
  * Any thread. direct asks for the way past the page cache. */
 tn_code sys_file_read(const struct sys_file *f, uint64_t off, void *buf, size_t n, bool direct, tn_error *err);
 bool    sys_file_exists(const char *path);
+/* Which file a path leads to; false where there is none. It is not opened: f has dev and ino only. */
+bool    sys_file_identify(struct sys_file *f, const char *path);
+static inline bool sys_file_same(const struct sys_file *a, const struct sys_file *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
 /* Gives back the memory of the map's pages that lie wholly in [off, off+n); they are read again when touched. */
 void    sys_file_forget(const struct sys_file *f, uint64_t off, uint64_t n);
 /* Tells the system that [off, off+n) will be read soon in order. */

@@ -558,6 +558,56 @@ static tn_code give_zeros(void *ctx, tn_emit *emit, tn_error *why)
 	return TN_OK;
 }
 
+/* Without a temporary file: not over a file that is read, and else as with one. */
+static void stamps_in_place(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "good-04_tensors_300", "good-no_footer" };
+	for (int i = 0; i < 2; i++) {
+		char *folder = tempdir_new(), *in = files_join(folder, "in.apr"), *out = files_join(folder, "out.apr");
+		tn_view before = golden(names[i]), want = stamped(before, &teacher);
+		tn_write_options how = { .in_place = true, .no_sync = true };
+		tn_file *f;
+		files_store(in, before);
+		OK(tn_open(&f, in, NULL, &err));
+		assert_int_equal(tn_apr_stamp_file(f, in, &teacher, &how, NULL, &err), TN_E_USAGE);
+		assert_true(files_equal(in, before));
+		OK(tn_apr_stamp_file(f, out, &teacher, &how, NULL, &err));
+		assert_true(files_equal(out, want));
+		tn_close(f);
+		tempdir_remove(folder);
+		free(in), free(out);
+		free((void *)before.ptr);
+		free((void *)want.ptr);
+	}
+}
+
+/* A file that was decompressed into memory is an input like any other. */
+static void images_are_inputs(void **state)
+{
+	(void)state;
+	char *folder = tempdir_new(), *path = files_join(folder, "image.apr");
+	tn_view before = golden("good-image_zstd");
+	tn_convert_options convert = { .format = "gguf", .write = { .in_place = true, .allow_loss = true } };
+	tn_file *f;
+	tn_writer *w;
+	files_store(path, before);
+	OK(tn_open(&f, path, NULL, &err));
+	assert_int_equal(tn_convert(f, path, &convert, NULL, &err), TN_E_USAGE);
+	assert_int_equal(tn_apr_stamp_file(f, path, &teacher, &convert.write, NULL, &err), TN_E_USAGE);
+	w = new_writer(&convert.write);
+	tn_tensor t = tn_tensor_at(f, 0);
+	tn_source s = { .kind = TN_SOURCE_TENSOR, .file = f, .tensor = 0 };
+	OK(tn_writer_add(w, t.name, t.dtype, t.rank, t.shape, t.nbytes, &s, &err));
+	assert_int_equal(tn_writer_save(w, path, &err), TN_E_USAGE);
+	assert_true(files_equal(path, before));
+	tn_writer_free(w);
+	tn_close(f);
+	tempdir_remove(folder);
+	free(path);
+	free((void *)before.ptr);
+}
+
 /* A callback is called once, whatever becomes of its bytes. */
 static void deferred_tensors_stay_as_they_are(void **state)
 {
@@ -666,6 +716,8 @@ int main(void)
 		cmocka_unit_test(the_footer_follows),
 		cmocka_unit_test(header_of_a_stamped_file),
 		cmocka_unit_test(stamps_that_are_none),
+		cmocka_unit_test(stamps_in_place),
+		cmocka_unit_test(images_are_inputs),
 		cmocka_unit_test(compressed),
 		cmocka_unit_test(deferred_tensors_stay_as_they_are),
 		cmocka_unit_test(decompression_has_a_limit),

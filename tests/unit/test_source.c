@@ -62,7 +62,7 @@ static void readers(void **state)
 		err_clear(&err);
 		if (i > 0) {
 			assert_int_equal(sys_file_open(&f, "in", ways[i - 1], &err), TN_OK);
-			r = (struct reader){ f.map, &f, f.size };
+			r = (struct reader){ .map = f.map, .file = &f, .size = f.size };
 		}
 		assert_int_equal(reader_read(&r, 3, got, 5, &err), TN_OK);
 		assert_string_equal(got, "34567");

@@ -194,6 +194,10 @@ static void merging_spares_the_shards(void **state)
 	assert_int_equal(tn_convert(f, path, NULL, NULL, &err), TN_E_USAGE);
 	assert_non_null(strstr(err.msg, "the output is a file of the set"));
 	assert_int_equal(tn_convert(f, link, NULL, NULL, &err), TN_E_USAGE);
+	tn_writer *w;
+	assert_int_equal(tn_writer_of(&w, f, NULL, &err), TN_OK);
+	assert_int_equal(tn_writer_save(w, path, &err), TN_E_USAGE);
+	tn_writer_free(w);
 	tn_close(f);
 	assert_true(files_equal(path, before));
 	free((void *)before.ptr);

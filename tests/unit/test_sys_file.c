@@ -90,6 +90,26 @@ static void exists(void **state)
 	assert_false(sys_file_exists("dangling"));
 }
 
+/* A link is the file that it leads to; what cannot be read still is who it is. */
+static void identifies(void **state)
+{
+	(void)state;
+	struct sys_file f, other;
+	tn_error err;
+	assert_int_equal(sys_file_open(&f, "big", TN_IO_PREAD, &err), TN_OK);
+	sys_file_close(&f);
+	assert_int_equal(link("big", "again"), 0);
+	assert_int_equal(symlink("again", "pointer"), 0);
+	assert_int_equal(chmod("big", 0), 0);
+	assert_true(sys_file_identify(&other, "pointer") && sys_file_same(&f, &other));
+	assert_int_equal(other.fd, -1);
+	assert_int_equal(chmod("big", 0600), 0);
+	assert_true(sys_file_identify(&other, ".") && !sys_file_same(&f, &other));
+	assert_false(sys_file_identify(&other, "nowhere"));
+	assert_int_equal(unlink("again"), 0);
+	assert_int_equal(unlink("pointer"), 0);
+}
+
 static void maps(void **state)
 {
 	struct sys_file f;
@@ -202,6 +222,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(missing),
 		cmocka_unit_test(exists),
+		cmocka_unit_test(identifies),
 		cmocka_unit_test(maps),
 		cmocka_unit_test(reads_every_way),
 		cmocka_unit_test(empty_file),
