@@ -253,7 +253,8 @@ TN_API bool      tn_format_find(const char *name_or_extension, tn_format *out);
  * their own limits as defaults so that what their readers refuse is refused here. */
 typedef struct tn_limits {
 	uint64_t max_memory;       /* bytes for the index of one file, or one save [1 GiB; of an apr file that is compressed as a
-	                              whole besides 64 times its size, or 64 MiB] */
+	                              whole besides 64 times its size, or 64 MiB, of metadata and index
+	                              3 times, or 3 MiB] */
 	uint64_t max_tensors;      /* [burnpack 100,000; else none] */
 	uint64_t max_header;       /* bytes of header and index, in apr of the metadata [burnpack 100 MiB; safetensors
 	                              100,000,000; apr 16 MiB; else none] */

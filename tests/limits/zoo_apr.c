@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { TAIL = 400 };
+enum { TAIL = 400, IMAGE_HEAD = 3 << 20, IMAGE = 63 << 20 }; /* of images: what is read at most */
 
 static void header(struct buf *b, uint32_t tensors, uint64_t metadata_len, uint64_t index_at, uint64_t data_at, unsigned flags)
 {
@@ -165,6 +165,66 @@ static void zstd_frames(struct buf *b, unsigned raw)
 static void zstd_image(struct buf *b) { zstd_frames(b, 8 << 20); }
 static void zstd_small_frames(struct buf *b) { zstd_frames(b, 1); }
 
+/* A whole file, decompressed, becomes one of a mebibyte: its bytes behind the header are one frame, and a frame that is
+ * skipped fills the rest. Frees the file. */
+static void as_image(struct buf *b, struct buf *file)
+{
+	enum { SKIPPED = 8 };
+	struct zstd *z = zstd_new();
+	uint8_t *room = buf_room(b, ZOO_SIZE);
+	size_t n = zstd_pack(z, file->ptr + APR_HEADER, file->len - APR_HEADER, room + APR_HEADER, ZOO_SIZE - APR_HEADER - SKIPPED);
+	zstd_free(z);
+	memcpy(room, file->ptr, APR_HEADER);
+	b->len = APR_HEADER + n;
+	b->failed = n == 0; /* it did not shrink enough */
+	buf_fini(file);
+	buf_u32(b, 0x184D2A50);
+	buf_u32(b, (uint32_t)(ZOO_SIZE - b->len - 4));
+	buf_fill(b, 0, ZOO_SIZE - b->len);
+}
+
+/* Metadata of so many bytes, or a little less, and zeros up to the size of the whole. */
+static void image_metadata(struct buf *b, size_t len, size_t size, const char *before, const char *part, const char *after)
+{
+	struct buf file;
+	buf_init(&file, 0);
+	buf_fill(&file, 0, APR_HEADER);
+	buf_text(&file, before);
+	buf_text(&file, part + 1);
+	while (file.len + strlen(part) + strlen(after) <= APR_HEADER + len)
+		buf_text(&file, part);
+	buf_text(&file, after);
+	len = file.len - APR_HEADER;
+	pad(&file);
+	header(&file, 0, len, file.len, file.len, APR_ZSTD);
+	if (size > file.len)
+		buf_fill(&file, 0, size - file.len);
+	as_image(b, &file);
+}
+
+/* As many tensors as may be told of beside two bytes of metadata. */
+static void image_index(struct buf *b, zoo_part part)
+{
+	enum { MOST = (IMAGE_HEAD - 2) / APR_ENTRY };
+	struct buf file;
+	buf_init(&file, 0);
+	begin(&file);
+	for (unsigned i = 0; i < MOST; i++)
+		part(&file, i);
+	pad(&file);
+	header(&file, MOST, 2, APR_HEADER + APR_ALIGN, file.len, APR_ZSTD);
+	as_image(b, &file);
+}
+
+#define OWN "{\"tenon\":\"{\\\"tenon\\\":1,\\\"native\\\":{\\\"x\\\":["
+static void image_numbers(struct buf *b) { image_metadata(b, IMAGE_HEAD, 0, "{\"a\":[", ",1", "]}"); }
+static void image_lists(struct buf *b) { image_metadata(b, IMAGE_HEAD, 0, "{\"a\":[", ",[]", "]}"); }
+static void image_envelope(struct buf *b) { image_metadata(b, IMAGE_HEAD, 0, OWN, ",[]", "]}}\"}"); }
+static void image_full(struct buf *b) { image_metadata(b, IMAGE_HEAD, IMAGE, "{\"a\":[", ",1", "]}"); }
+static void image_metadata_over(struct buf *b) { image_metadata(b, APR_METADATA_MAX, 0, "{\"a\":[", ",1", "]}"); }
+static void image_tensors(struct buf *b) { image_index(b, empty_tensor); }
+static void image_not_texts(struct buf *b) { image_index(b, not_text); }
+
 /* ---- Tensors in blocks ---- */
 
 static void blocks(struct buf *b, enum block_codec codec)
@@ -202,6 +262,10 @@ const struct animal zoo_apr[] = {
 	{ "apr-metadata-again", metadata_again, NULL }, { "apr-derived-again", derived_again, NULL },
 	{ "apr-lz4-image", lz4_image, NULL }, { "apr-zstd-image", zstd_image, NULL },
 	{ "apr-zstd-small-frames", zstd_small_frames, NULL },
+	{ "apr-image-numbers", image_numbers, NULL }, { "apr-image-lists", image_lists, NULL },
+	{ "apr-image-envelope", image_envelope, NULL }, { "apr-image-full", image_full, NULL },
+	{ "apr-image-metadata-over", image_metadata_over, NULL },
+	{ "apr-image-tensors", image_tensors, NULL }, { "apr-image-not-texts", image_not_texts, NULL },
 	{ "apr-lz4-blocks", lz4_blocks, NULL }, { "apr-zstd-blocks", zstd_blocks, NULL },
 	{ NULL, NULL, NULL },
 };

@@ -6,7 +6,8 @@
  *
  * and all offsets are those of the file before compression. It is decoded into memory, and weights
  * do not shrink much: unless the caller names a limit of memory, one that grows beyond all measure
- * is refused long before the budget is spent. */
+ * is refused long before the budget is spent. So is one whose metadata or index do: a byte of them
+ * takes forty in memory. */
 #include "format/apr/read.h"
 
 #include "base/buf.h"
@@ -16,7 +17,9 @@
 enum {
 	MOST_LZ4 = 255, /* no block of lz4 holds more than this many times its length */
 	GROWTH   = 64,  /* of what is larger than this: */
-	SMALL    = 64 << 20
+	SMALL    = 64 << 20,
+	HEAD_GROWTH = 3, /* likewise of metadata and index */
+	HEAD_SMALL  = 3 << 20
 };
 
 /* Bytes that an image may have. */
@@ -81,8 +84,23 @@ static bool begin_again(struct apr_reading *r)
 	job->model->version = version;
 	report_fini(job->report);
 	report_init(job->report);
-	*r = (struct apr_reading){ .job = job, .h = r->h, .odd = APR_ODD_IMAGE };
+	*r = (struct apr_reading){ .job = job, .h = r->h, .odd = APR_ODD_IMAGE, .packed = job->size };
 	return true;
+}
+
+/* Of the index counts what each tensor has at least: longer names and shapes take hardly more than
+ * their own length. */
+bool apr_image_head_fits(struct apr_reading *r)
+{
+	uint64_t head = r->h.metadata_len + (uint64_t)APR_ENTRY * r->h.count, limit;
+	if (r->job->limits->max_memory != 0 || !mul_u64(r->packed, HEAD_GROWTH, &limit))
+		return true;
+	limit = max_u64(limit, HEAD_SMALL);
+	return head <= limit ||
+	       apr_fail(r, TN_E_LIMIT, 20,
+	                "decompressed, the metadata and index take %llu bytes or more, the limit is "
+	                "%llu unless one of memory is given",
+	                (unsigned long long)head, (unsigned long long)limit);
 }
 
 bool apr_read_image(struct apr_reading *r)

@@ -159,6 +159,8 @@ static bool check_sections(struct apr_reading *r)
 	if (h->metadata_len > limit)
 		return apr_fail(r, TN_E_LIMIT, 20, "%lu bytes of metadata, the limit is %llu",
 		                (unsigned long)h->metadata_len, (unsigned long long)limit);
+	if ((r->odd & APR_ODD_IMAGE) != 0 && !apr_image_head_fits(r))
+		return false;
 	if (r->metadata_end > size)
 		return apr_fail(r, TN_E_TRUNCATED, size,
 		                "the metadata ends at byte %llu, the file has %llu",

@@ -21,6 +21,7 @@ struct apr_reading {
 	struct apr_header h;
 	uint64_t          metadata_end, index_end; /* 64 and 0 where there is none */
 	unsigned          odd;
+	uint64_t          packed;     /* of an image: bytes of the file that it was decompressed from */
 	bool              has_metadata;
 	uint64_t          data_end;   /* of the last byte of a tensor */
 	uint64_t          padded_end; /* likewise with its padding, UINT64_MAX past 64 bits */
@@ -40,6 +41,8 @@ struct tn_meta *apr_reading_native(struct apr_reading *r);
 
 /* The file that a compressed one is a wrapper of, in job->image; false when it is none. */
 bool apr_read_image(struct apr_reading *r);
+/* Whether metadata and index of an image are not too large to become a model. */
+bool apr_image_head_fits(struct apr_reading *r);
 
 bool apr_read_metadata(struct apr_reading *r, tn_view text);
 /* Reads the index, sets index_end. */
