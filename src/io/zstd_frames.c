@@ -10,6 +10,8 @@
 /* The seek table:  u32 0x184D2A5E | u32 length of what follows | { u32 stored, u32 raw } x n | u32 n | u8 0 |
  * u32 0x8F92EAB1. Bit 7 of the byte adds a checksum of 4 bytes to each entry. */
 enum { FOOTER = 9, TABLE_HEAD = 8, ENTRY = 8, CHECKSUM = 4 };
+enum { TABLE_PIECE = 64 * 1024 }; /* bytes of it in memory at a time: that of 2 GiB in frames of ours */
+enum { STORED_MAX = 2 * ZSTD_RUN_MAX }; /* a decoder passes over what is no data, and reads it all */
 enum { FRAME_ROOM = ZSTD_FRAME + ZSTD_FRAME / 64 }; /* bytes that do not shrink grow by less */
 #define SKIPPABLE UINT32_C(0x184D2A5E)
 #define SEEKABLE  UINT32_C(0x8F92EAB1)
@@ -19,9 +21,11 @@ struct frames {
 	const struct tensor *t;
 	tn_error            *err;
 	struct zstd         *zstd;
-	uint8_t             *table; /* the entries; NULL: one run of frames without a table */
+	uint64_t             table; /* where the entries stand */
 	uint64_t             n;
 	size_t               entry; /* bytes of an entry */
+	uint8_t             *piece; /* held entries from first on; NULL: one run of frames without a table */
+	uint64_t             first, held;
 };
 
 static tn_code corrupt(const struct frames *f, const char *why)
@@ -32,7 +36,7 @@ static tn_code corrupt(const struct frames *f, const char *why)
 /* ---- The table ---- */
 
 /* True where the bytes end in a table; its entries are not read yet. */
-static bool find_table(struct frames *f, uint64_t *at)
+static bool find_table(struct frames *f)
 {
 	uint8_t foot[FOOTER], head[TABLE_HEAD];
 	uint64_t stored = f->t->stored;
@@ -44,31 +48,53 @@ static bool find_table(struct frames *f, uint64_t *at)
 	uint64_t length = f->n * f->entry + FOOTER; /* 32 bits times 12 */
 	if (!span_fits(TABLE_HEAD, length, stored))
 		return false;
-	*at = f->t->offset + stored - length;
-	return reader_read(f->r, *at - TABLE_HEAD, head, TABLE_HEAD, f->err) == TN_OK && le32(head) == SKIPPABLE &&
+	f->table = f->t->offset + stored - length;
+	return reader_read(f->r, f->table - TABLE_HEAD, head, TABLE_HEAD, f->err) == TN_OK && le32(head) == SKIPPABLE &&
 	       le32(head + 4) == length;
 }
 
-static tn_code load_table(struct frames *f)
+/* Entry i, of a table that may be larger than memory; false when it cannot be read or is too large a frame. */
+static bool read_entry(struct frames *f, uint64_t i, uint32_t *stored, uint32_t *raw)
 {
-	uint64_t at, stored = 0, raw = 0;
-	size_t size;
-	if (!find_table(f, &at))
-		return f->err->code;
-	if (!size_from_u64(f->n * f->entry, &size) || (f->table = mem_alloc(size)) == NULL)
-		return err_set(f->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a seek table");
-	if (reader_read(f->r, at, f->table, size, f->err) != TN_OK)
-		return f->err->code;
-	for (uint64_t i = 0; i < f->n; i++) {
-		const uint8_t *entry = f->table + i * f->entry;
-		stored += le32(entry); /* 32 bits each, and fewer than 2^32 of them */
-		raw += le32(entry + 4);
-		if (le32(entry + 4) > ZSTD_RUN_MAX)
-			return corrupt(f, "a frame of more than 4 MiB");
+	if (i < f->first || i - f->first >= f->held) {
+		size_t some = (size_t)min_u64(f->n - i, TABLE_PIECE / f->entry);
+		f->held = 0;
+		if (reader_read(f->r, f->table + i * f->entry, f->piece, some * f->entry, f->err) != TN_OK)
+			return false;
+		f->first = i;
+		f->held = some;
 	}
-	if (stored != at - TABLE_HEAD - f->t->offset || raw != f->t->nbytes)
+	const uint8_t *entry = f->piece + (size_t)(i - f->first) * f->entry;
+	*stored = le32(entry);
+	*raw = le32(entry + 4);
+	if (*raw > ZSTD_RUN_MAX)
+		return corrupt(f, "a frame of more than 4 MiB") == TN_OK;
+	return *stored <= STORED_MAX || corrupt(f, "a frame that is stored in more than 8 MiB") == TN_OK;
+}
+
+/* An entry of nothing is one all the same: some writers end with it. */
+static tn_code check_table(struct frames *f)
+{
+	uint64_t all_stored = 0, all_raw = 0;
+	uint32_t stored, raw;
+	for (uint64_t i = 0; i < f->n; i++) {
+		if (!read_entry(f, i, &stored, &raw))
+			return f->err->code;
+		all_stored += stored; /* 32 bits each, and fewer than 2^32 of them */
+		all_raw += raw;
+	}
+	if (all_stored != f->table - TABLE_HEAD - f->t->offset || all_raw != f->t->nbytes)
 		return corrupt(f, "its seek table does not fit its bytes");
 	return TN_OK;
+}
+
+static tn_code open_table(struct frames *f)
+{
+	if (!find_table(f))
+		return f->err->code;
+	if ((f->piece = mem_alloc(TABLE_PIECE)) == NULL)
+		return err_set(f->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a seek table");
+	return check_table(f);
 }
 
 /* ---- Reading ---- */
@@ -101,18 +127,19 @@ static tn_code decode_part(const struct frames *f, uint64_t at, size_t stored, s
 
 static tn_code read_whole(const struct frames *f, uint64_t off, uint8_t *to, size_t n)
 {
-	if (f->t->nbytes > ZSTD_RUN_MAX || f->t->stored > 2 * (uint64_t)ZSTD_RUN_MAX)
+	if (f->t->nbytes > ZSTD_RUN_MAX || f->t->stored > STORED_MAX)
 		return err_set(f->err, TN_E_UNSUPPORTED, f->t->offset,
 		               "tensor '%s': zstd: more than 4 MiB without a seek table", ESC(f->t->name));
 	return decode_part(f, f->t->offset, (size_t)f->t->stored, (size_t)f->t->nbytes, (size_t)off, to, n);
 }
 
-static tn_code read_frames(const struct frames *f, uint64_t off, uint8_t *to, size_t n)
+static tn_code read_frames(struct frames *f, uint64_t off, uint8_t *to, size_t n)
 {
 	uint64_t at = f->t->offset, begin = 0;
+	uint32_t stored, raw;
 	for (uint64_t i = 0; i < f->n && n != 0; i++) {
-		const uint8_t *entry = f->table + i * f->entry;
-		uint32_t stored = le32(entry), raw = le32(entry + 4);
+		if (!read_entry(f, i, &stored, &raw))
+			return f->err->code;
 		if (off < begin + raw) {
 			size_t skip = (size_t)(off - begin), some = (size_t)min_u64(n, raw - skip);
 			if (decode_part(f, at, stored, raw, skip, to, some) != TN_OK)
@@ -130,13 +157,13 @@ tn_code zstd_frames_read(const struct reader *r, const struct tensor *t, uint64_
 	struct frames f = { .r = r, .t = t, .err = err, .zstd = zstd_new() };
 	if (f.zstd == NULL)
 		err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for zstd");
-	else if (n != 0 && load_table(&f) == TN_OK) {
-		if (f.table != NULL)
+	else if (n != 0 && open_table(&f) == TN_OK) {
+		if (f.piece != NULL)
 			read_frames(&f, off, buf, n);
 		else
 			read_whole(&f, off, buf, n);
 	}
-	mem_free(f.table);
+	mem_free(f.piece);
 	zstd_free(f.zstd);
 	return err->code;
 }

@@ -1,5 +1,6 @@
 /* sparse.c - tensors past 4 GiB and past 2 TiB, in files that take no room on the disk: listed, read at both ends, mapped
- * out and verified, through a map and by position. A file system without such files is named, and passed over. */
+ * out and verified, through a map and by position; and zstd frames that ask for more memory than is given. A file system
+ * without such files is named, and passed over. */
 #define _FILE_OFFSET_BITS 64
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,15 +8,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "codec/zstd.h"
 #include "format/apr/layout.h"
 #include "format/burnpack/layout.h"
 #include "format/gguf/layout.h"
 #include "format/thin/layout.h"
 #include "limits/put.h"
 #include "support/files.h"
+#include "support/sanitized.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -122,15 +127,19 @@ static uint64_t make_apr(struct buf *b, uint64_t gap)
                   "\"backend_layout\":\"row_major_contiguous\",\"size\":%llu,\"checksum\":" \
                   "\"0000000000000000000000000000000000000000000000000000000000000000\",\"experimental\":false}"
 
+#define THIN_FRONT "{\"format\":\"thintensor\",\"version\":0,\"model\":{\"arch\":\"a\",\"hidden_size\":1,\"layers\":1,\"heads\":1," \
+                   "\"kv_heads\":1,\"dtype\":\"u8\"},\"execution_tape\":[{\"stage\":\"s\",\"page_refs\":["
+#define THIN_PAGES "]}],\"pages\":["
+#define THIN_END "],\"memory_plan\":{\"scratch_bytes\":0,\"min_vram_bytes\":0,\"recommended_vram_bytes\":0,\"kv_cache\":{" \
+                 "\"policy\":\"p\",\"recent_tokens_high_precision\":0,\"old_tokens_codec\":\"q4\"}}}"
+
 static uint64_t make_thin(struct buf *b, uint64_t gap)
 {
 	static const tn_digest zero;
 	buf_fill(b, 0, THIN_HEADER);
-	buf_text(b, "{\"format\":\"thintensor\",\"version\":0,\"model\":{\"arch\":\"a\",\"hidden_size\":1,\"layers\":1,\"heads\":1,"
-	         "\"kv_heads\":1,\"dtype\":\"u8\"},\"execution_tape\":[{\"stage\":\"s\",\"page_refs\":[\"a\",\"b\"]}],\"pages\":[");
+	buf_text(b, THIN_FRONT "\"a\",\"b\"" THIN_PAGES);
 	buf_printf(b, THIN_PAGE "," THIN_PAGE, "a", (unsigned long long)gap, (unsigned long long)gap, "b", 8ULL, 8ULL);
-	buf_text(b, "],\"memory_plan\":{\"scratch_bytes\":0,\"min_vram_bytes\":0,\"recommended_vram_bytes\":0,\"kv_cache\":{"
-	         "\"policy\":\"p\",\"recent_tokens_high_precision\":0,\"old_tokens_codec\":\"q4\"}}}");
+	buf_text(b, THIN_END);
 	struct thin_header h = {
 		.manifest_off = THIN_HEADER, .manifest_len = b->len - THIN_HEADER, .table_off = b->len, .page_count = 2,
 		.data_off = b->len + 2 * (THIN_RECORD + 1),
@@ -285,12 +294,93 @@ static void limits_of_burnpack(void **state)
 	tempdir_remove(folder);
 }
 
+/* ---- Zstd frames ---- */
+
+enum { FRAME = 4096, MOST_KIB = 96 << 10 };
+
+/* The one page of an archive: a frame, so many bytes that decoders skip, and a seek table that calls both one entry and has
+ * so many more of nothing. */
+static void store_frames(const char *path, uint64_t skipped, uint64_t nothings)
+{
+	static const uint8_t zeros[FRAME];
+	static const tn_digest zero;
+	uint8_t frame[FRAME], skip[8], head[16], foot[9] = { 0 };
+	struct zstd *z = zstd_new();
+	struct buf b;
+	buf_init(&b, 0);
+	buf_fill(&b, 0, THIN_HEADER);
+	buf_text(&b, THIN_FRONT "\"a\"" THIN_PAGES);
+	buf_printf(&b, THIN_PAGE, "a", (unsigned long long)FRAME, (unsigned long long)FRAME);
+	buf_text(&b, THIN_END);
+	size_t n = zstd_pack(z, zeros, sizeof zeros, frame, sizeof frame);
+	zstd_free(z);
+	uint64_t stored = n + sizeof skip + skipped, table = 8 * (1 + nothings) + sizeof foot;
+	struct thin_header h = {
+		.manifest_off = THIN_HEADER, .manifest_len = b.len - THIN_HEADER, .table_off = b.len, .page_count = 1,
+		.data_off = b.len + THIN_RECORD + 1,
+	};
+	const struct thin_record r = { VIEW("a"), h.data_off, stored + 8 + table, FRAME, THIN_FLAG_ZSTD, &zero };
+	b.len += thin_put_record(buf_room(&b, THIN_RECORD + 1), &r);
+	thin_put_header(b.ptr, &h);
+	put_le32(skip, 0x184D2A50), put_le32(skip + 4, (uint32_t)skipped);
+	put_le32(head, 0x184D2A5E), put_le32(head + 4, (uint32_t)table);
+	put_le32(head + 8, (uint32_t)stored), put_le32(head + 12, FRAME);
+	put_le32(foot, (uint32_t)(1 + nothings)), put_le32(foot + 5, 0x8F92EAB1);
+	const struct { const void *p; size_t len; uint64_t at; } parts[] = {
+		{ b.ptr, b.len, 0 }, { frame, n, h.data_off }, { skip, sizeof skip, h.data_off + n },
+		{ head, sizeof head, h.data_off + stored }, { foot, sizeof foot, h.data_off + stored + 8 + table - sizeof foot },
+	};
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		assert_int_equal(pwrite(fd, parts[i].p, parts[i].len, (off_t)parts[i].at), (ssize_t)parts[i].len);
+	close(fd);
+	buf_fini(&b);
+}
+
+/* Reads the page by position, so that no map counts as memory; the code and the most KiB that it took. */
+static tn_code read_frames(const char *path, long *kib)
+{
+	static uint8_t bytes[FRAME];
+	const tn_open_options how = { .io = TN_IO_PREAD };
+	struct rusage used;
+	tn_file *f;
+	tn_error err;
+	int status;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(tn_open(&f, path, &how, &err) != TN_OK ? 255 : (int)tn_read(f, 0, 0, bytes, sizeof bytes, &err));
+	assert_true(child > 0 && wait4(child, &status, 0, &used) == child && WIFEXITED(status));
+	*kib = used.ru_maxrss;
+	return (tn_code)WEXITSTATUS(status);
+}
+
+/* Whatever a table says. */
+static void frames_take_little_memory(void **state)
+{
+	static const struct { uint64_t skipped, nothings; tn_code code; } cases[] = {
+		{ 0, 0, TN_OK }, { 1 << 20, 0, TN_OK }, { 200 << 20, 0, TN_E_CORRUPT }, { 0, 25 << 20, TN_OK },
+	};
+	char *folder = tempdir_new(), *path = files_join(folder, "x.thin");
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		long kib;
+		store_frames(path, cases[i].skipped, cases[i].nothings);
+		assert_int_equal(read_frames(path, &kib), cases[i].code);
+		if (!SANITIZED)
+			assert_in_range(kib, 0, MOST_KIB);
+	}
+	free(path);
+	tempdir_remove(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(past_4_gib),
 		cmocka_unit_test(past_2_tib),
 		cmocka_unit_test(limits_of_burnpack),
+		cmocka_unit_test(frames_take_little_memory),
 	};
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }

@@ -102,11 +102,44 @@ static void damage_is_found(void **state)
 	assert_int_equal(read_range(0, 0, 1, &err), TN_E_CORRUPT);
 }
 
+/* As tools that are not ours may have it: frames of any length, also of none, and more of them than are looked at at once. */
+static void many_small_frames_are_read(void **state)
+{
+	(void)state;
+	enum { FRAMES = 20000, ENTRY = 8, LONGEST = 64 };
+	static uint8_t table[8 + FRAMES * ENTRY + 9], file[FRAMES * LONGEST + sizeof table];
+	struct zstd *z = zstd_new();
+	size_t len = 0, part;
+	tn_error err = { .code = TN_OK };
+	assert_non_null(z);
+	fill();
+	for (size_t i = 0; i < FRAMES; i++, len += part) {
+		bool holds = i % 2 == 0;
+		part = zstd_pack(z, raw + i / 2, holds, file + len, LONGEST);
+		assert_true(part != 0);
+		put_le32(table + 8 + i * ENTRY, (uint32_t)part);
+		put_le32(table + 8 + i * ENTRY + 4, holds);
+	}
+	put_le32(table, 0x184D2A5E);
+	put_le32(table + 4, sizeof table - 8);
+	put_le32(table + sizeof table - 9, FRAMES);
+	put_le32(table + sizeof table - 4, 0x8F92EAB1);
+	memcpy(file + len, table, sizeof table);
+	len += sizeof table;
+	const struct reader r = { .map = { file, len }, .size = len };
+	const struct tensor t = { .name = VIEW("t"), .enc = ENC_ZSTD, .nbytes = FRAMES / 2, .stored = len };
+	assert_int_equal(tensor_read(&r, &t, 0, got, FRAMES / 2, &err), TN_OK);
+	assert_memory_equal(got, raw, FRAMES / 2);
+	assert_int_equal(tensor_read(&r, &t, FRAMES / 2 - 1, got, 1, &err), TN_OK);
+	assert_int_equal(got[0], raw[FRAMES / 2 - 1]);
+	zstd_free(z);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_range_is_read), cmocka_unit_test(a_run_without_a_table_is_read),
-		cmocka_unit_test(damage_is_found),
+		cmocka_unit_test(damage_is_found), cmocka_unit_test(many_small_frames_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
