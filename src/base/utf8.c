@@ -81,6 +81,40 @@ size_t utf8_span(tn_view v)
 	return i;
 }
 
+/* How many bytes of a malformed sequence one U+FFFD stands for: those that began a character, or the first. */
+static size_t malformed_len(const uint8_t *p, size_t n)
+{
+	size_t len = lead_len(p[0]), i = 1;
+	if (len < 2 || n < 2 || !second_fits(p[0], p[1]))
+		return 1;
+	while (i < len && i < n && is_tail(p[i]))
+		i++;
+	return i;
+}
+
+static uint32_t next_replaced(tn_view *v)
+{
+	uint32_t c;
+	size_t len = utf8_decode(v->ptr, v->len, &c);
+	if (len == 0) {
+		len = malformed_len(v->ptr, v->len);
+		c = 0xfffd;
+	}
+	v->ptr += len;
+	v->len -= len;
+	return c;
+}
+
+int utf8_cmp_replaced(tn_view a, tn_view b)
+{
+	while (a.len != 0 && b.len != 0) {
+		uint32_t x = next_replaced(&a), y = next_replaced(&b);
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return (a.len != 0) - (b.len != 0);
+}
+
 size_t utf8_encode(uint32_t c, uint8_t out[4])
 {
 	size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;

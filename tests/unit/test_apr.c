@@ -668,6 +668,19 @@ static void types_under_odd_names(void **state)
 	free((void *)v.ptr);
 }
 
+/* Or upstream would take the index for one that is out of order. */
+static void odd_names_keep_their_place(void **state)
+{
+	(void)state;
+	tn_view v = golden("finding-name_no_utf8_order");
+	tn_file *f = open_view(v);
+	tn_writer *w;
+	OK(tn_writer_of(&w, f, NULL, &err));
+	expect_file(save(w), "finding-name_no_utf8_order");
+	tn_close(f);
+	free((void *)v.ptr);
+}
+
 /* Other formats hold such rows as bytes. */
 static void padded_rows_come_back(void **state)
 {
@@ -722,6 +735,7 @@ int main(void)
 		cmocka_unit_test(deferred_tensors_stay_as_they_are),
 		cmocka_unit_test(decompression_has_a_limit),
 		cmocka_unit_test(types_under_odd_names),
+		cmocka_unit_test(odd_names_keep_their_place),
 		cmocka_unit_test(padded_rows_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

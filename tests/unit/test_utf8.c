@@ -60,6 +60,35 @@ static void a_stray_byte_is_found_at_any_place(void **state)
 	}
 }
 
+/* In the order of their characters; of each what a decoder that replaces makes of it. */
+static void malformed_bytes_are_compared_as_replaced(void **state)
+{
+	(void)state;
+	static const struct { const char *text, *replaced; } cases[] = {
+		{ "", "" }, { "a", "a" }, { "ab", "ab" }, { "a\xe3\x81\x82", "a\xe3\x81\x82" },
+		{ "a\xe2\x82", "a\xef\xbf\xbd" },                             /* cut short: once */
+		{ "a\xe2\x82" "b", "a\xef\xbf\xbd" "b" },
+		{ "a\xf0\x9f\x98" "c", "a\xef\xbf\xbd" "c" },
+		{ "a\xc3", "a\xef\xbf\xbd" }, { "a\xff", "a\xef\xbf\xbd" },
+		{ "a\x80\x80", "a\xef\xbf\xbd\xef\xbf\xbd" },                 /* tails alone: each */
+		{ "a\xe0\x9f\xbf", "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* overlong: so is the lead */
+		{ "a\xed\xa0\x80", "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "a\xc0\xaf", "a\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "a\xf4\x90\x80", "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "a\xe2\x28", "a\xef\xbf\xbd(" },
+		{ "a\xf0\x9f\x98\x80", "a\xf0\x9f\x98\x80" },
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (size_t i = 0; i < N; i++) {
+		for (size_t k = 0; k < N; k++) {
+			int want = view_cmp(tn_text(cases[i].replaced), tn_text(cases[k].replaced));
+			int got = utf8_cmp_replaced(tn_text(cases[i].text), tn_text(cases[k].text));
+			if ((got > 0) - (got < 0) != (want > 0) - (want < 0))
+				fail_msg("cases %zu and %zu: %d, not %d", i, k, got, want);
+		}
+	}
+}
+
 static void every_scalar_value_survives(void **state)
 {
 	(void)state;
@@ -94,6 +123,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(faults_are_found_where_they_stand),
 		cmocka_unit_test(a_stray_byte_is_found_at_any_place),
+		cmocka_unit_test(malformed_bytes_are_compared_as_replaced),
 		cmocka_unit_test(every_scalar_value_survives),
 		cmocka_unit_test(encodings_have_the_least_length),
 	};

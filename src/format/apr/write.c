@@ -84,6 +84,7 @@ static void place(struct apr_writing *w, uint64_t i, tn_dtype as, uint32_t rank,
 		.code = apr_dtype_of(as)->code,
 		.rank = rank,
 		.shape = shape,
+		.no_text = !utf8_ok(w->job->model->tensors[i].name),
 	};
 	if (w->job->model->tensors[i].extras != NULL)
 		envelope_tensor(&w->env, i, ENV_EXTRAS);
@@ -130,10 +131,13 @@ static bool choose(struct apr_writing *w, uint64_t i)
 
 /* ---- Where everything stands ---- */
 
+/* Upstream compares names after U+FFFD has taken the place of what is no UTF-8. Of all others that
+ * order is the one of their bytes. */
 static int by_name(const void *a, const void *b)
 {
 	const struct apr_placed *const *x = a, *const *y = b;
-	return view_cmp((*x)->t->name, (*y)->t->name);
+	int order = (*x)->no_text || (*y)->no_text ? utf8_cmp_replaced((*x)->t->name, (*y)->t->name) : 0;
+	return order != 0 ? order : view_cmp((*x)->t->name, (*y)->t->name);
 }
 
 static bool choose_all(struct apr_writing *w)

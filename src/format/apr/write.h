@@ -14,6 +14,7 @@ struct apr_placed {
 	const uint64_t      *shape;
 	uint64_t             offset; /* in the data */
 	const struct packing *packing; /* NULL: stored as it is */
+	bool                 no_text; /* the name is no UTF-8 */
 };
 
 struct apr_writing {
