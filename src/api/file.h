@@ -14,6 +14,7 @@ struct tn_file {
 	struct model         model;     /* of the whole; tensor.part says where the bytes are */
 	struct strmap        names;     /* tensor names -> indices */
 	struct tn_report     report;    /* what opening tolerated */
+	bool                 bare;      /* opened without looking at envelopes */
 	bool                 enveloped; /* the model is not what the container shows, but what it was made from */
 };
 

@@ -18,6 +18,7 @@ tn_file *file_new(const tn_open_options *opt)
 	report_init(&f->report);
 	f->parts = &f->first;
 	f->n_parts = 1;
+	f->bare = opt->ignore_envelope;
 	part_init(&f->first, budget);
 	return f;
 }

@@ -53,6 +53,7 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 	report_init(s->report);
 	s->job = (struct plan_job){
 		.model = s->model, .rewrite = s->rewrite, .converted = s->converted,
+		.bare = s->rewrite && s->origin != NULL && s->origin->bare,
 		.allow_loss = opt->allow_loss, .carry = opt->carry, .recarry = s->recarry, .no_envelope = opt->no_envelope,
 		.keep_unknown = opt->keep_unknown, .endian = opt->endian, .align = opt->align,
 		.slack = opt->slack, .fit = s->fit, .compress = opt->compress, .packed = packed,

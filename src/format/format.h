@@ -64,6 +64,7 @@ struct plan_job {
 	const struct model *model;
 	bool                rewrite;      /* the model was read from this same format, as its container shows it, and may have got
 	                                     more tensors: see job_had */
+	bool                bare;         /* of a rewrite: whoever made the model has the container in view, its envelope included */
 	bool                converted;    /* the model was read from another format, or has been: an envelope says so */
 	bool                recarry;      /* what the file that is written again has carried may be, unasked: see job_carries */
 	bool                allow_loss, carry, no_envelope, keep_unknown;
@@ -96,7 +97,7 @@ void job_lossy(struct plan_job *job, tn_view tensor, const char *fmt, ...) PRINT
 /* A value of people's own under a name that this file needs for itself goes into the envelope; false where there is none. */
 bool job_hide(struct plan_job *job, struct envelope *e, tn_view key);
 /* Likewise under the envelope's name, before job_envelope. Where nothing else needs an envelope, a text stays that no reader
- * takes for one, such as one of a later version, and that of a file that is written again as it is. */
+ * takes for one, such as one of a later version, and any where the container is in view. */
 bool job_hide_namesake(struct plan_job *job, struct envelope *e, tn_view key);
 /* The text of an envelope for a target; empty where there is nothing to say, or the job wants none. What it cannot hold,
  * and then all of it, is reported as job_lossy does. */

@@ -41,7 +41,7 @@ bool job_hide_namesake(struct plan_job *job, struct envelope *e, tn_view key)
 {
 	tn_view text;
 	if (envelope_empty(e) && tn_meta_string(meta_find(job->model->metadata, key), &text) &&
-	    (job->rewrite || !envelope_is(text, job->mem->budget)))
+	    (job->bare || !envelope_is(text, job->mem->budget)))
 		return false;
 	return job_hide(job, e, key);
 }

@@ -87,7 +87,7 @@ static bool lint_form(struct checking *c)
 	struct plan plan;
 	tn_error err = { .code = TN_OK };
 	struct plan_job job = {
-		.model = &c->model, .rewrite = true, .carry = true, .keep_unknown = true, .mem = c->job->mem, .plan = &plan,
+		.model = &c->model, .rewrite = true, .bare = true, .carry = true, .keep_unknown = true, .mem = c->job->mem, .plan = &plan,
 		.report = &said, .err = &err,
 	};
 	plan_init(&plan, c->job->mem);
