@@ -95,13 +95,19 @@ static void check_extension(struct part *p)
 		           "the name ends in .%s, the file is %s: rename it", ESC(tn_text(ext)), p->format->name);
 }
 
+/* What the first file of the set says is a matter of its own format alone. */
+static const struct model *first_model(const struct part *p)
+{
+	return p->first != NULL && p->first->format == p->format ? &p->first->model : NULL;
+}
+
 static tn_code parse_once(struct part *p, tn_view head, const tn_open_options *opt, struct parse_job *job, tn_error *err)
 {
 	if (!model_init(&p->model, &p->mem))
 		return arena_err(&p->mem, err, "the model");
 	*job = (struct parse_job){
 		.file = head, .size = p->reader.size, .in_memory = p->reader.file == NULL, .limits = &opt->limits,
-		.mem = &p->mem, .model = &p->model, .report = &p->report, .mend = p->mend, .mended = &p->mended,
+		.first = first_model(p), .mem = &p->mem, .model = &p->model, .report = &p->report, .mend = p->mend, .mended = &p->mended,
 		.check = { UINT64_MAX, UINT64_MAX, opt->partial ? &p->report : NULL }, .err = err,
 		.passed = passed, .passed_ctx = p,
 	};

@@ -8,6 +8,7 @@ struct part {
 	const char          *path;    /* as it was asked for; the caller's, while the file is opened */
 	char                *actual;  /* what was opened, a copy; NULL in memory */
 	uint64_t             shard;   /* which file of its set it is */
+	const struct part   *first;   /* the first file of that set, where it has been opened before this one; else NULL */
 	struct arena         mem;     /* this file's model */
 	struct sys_file      file;    /* fd of -1 when the bytes are in memory */
 	struct reader        reader;

@@ -34,6 +34,7 @@ static tn_code open_part(tn_file *f, struct set *s, uint64_t i, tn_error *err)
 		return err->code;
 	part_init(p, opt.limits.max_memory);
 	p->shard = i;
+	p->first = f->n_parts != 0 ? &f->parts[0] : NULL;
 	tn_code code = part_open(p, path, &opt, err);
 	if (code == TN_OK && s->format != NULL && p->format != s->format)
 		code = err_set(err, TN_E_CORRUPT, TN_NO_OFFSET, "it is %s, the set is %s", p->format->name, s->format->name);

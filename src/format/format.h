@@ -15,6 +15,7 @@ struct parse_job {
 	bool             mend;    /* faults that a rewrite mends without guessing do not fail: job_mended tells of each */
 	struct tn_report *mended; /* not NULL where mend is */
 	const tn_limits *limits;  /* as the caller gave them: 0 is the format's own */
+	const struct model *first; /* of the first file, where this is a later one of a set that is being opened; else NULL */
 	struct arena    *mem;     /* everything the model needs comes from here */
 	struct model    *model;   /* initialised, empty */
 	struct tn_report *report; /* what is tolerated */

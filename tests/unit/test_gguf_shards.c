@@ -2,6 +2,7 @@
 #include "tenon.h"
 
 #include "support/set_kit.h"
+#include "unit/gguf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -203,6 +204,97 @@ static void wrong_count(void **state)
 	free((void *)bytes.ptr);
 }
 
+/* ---- Alignment ---- */
+
+/* A shard of two, as gguf-py lays it out: one tensor t0 or t1 of 8 bytes, each its number plus one; the alignment is said in the
+ * first alone. name_length moves the end of the header; more is what follows the data. */
+static void store_shard(unsigned k, unsigned align, unsigned name_length, unsigned more)
+{
+	char name[64] = { 't', (char)('0' + k) };
+	memset(name + 2, 'x', name_length - 2);
+	struct made m = made_head(1, k == 0 ? 3 : 2, false);
+	if (k == 0) {
+		made_key(&m, "general.alignment", 4);
+		made_number(&m, align, 32);
+	}
+	made_key(&m, "split.no", 2);
+	made_number(&m, k, 16);
+	made_key(&m, "split.count", 2);
+	made_number(&m, 2, 16);
+	made_info(&m, name, 1, (uint64_t[]){ 8 }, 24, 0);
+	made_pad(&m, align);
+	buf_fill(&m.b, (uint8_t)(k + 1), 8);
+	made_pad(&m, align);
+	buf_fill(&m.b, 0, more);
+	snprintf(name, sizeof name, "m-%05u-of-00002.gguf", k + 1);
+	free(kit_store(folder, name, buf_bytes(&m.b)));
+	buf_fini(&m.b);
+}
+
+/* The length of a name with which the header ends in the first half of a line of 64 bytes, so that the layouts differ. */
+enum { SHORT_NAME = 30 };
+
+static void expect_data(const tn_file *f)
+{
+	uint8_t bytes[8];
+	assert_int_equal(tn_tensor_count(f), 2);
+	for (unsigned k = 0; k < 2; k++) {
+		assert_int_equal(tn_read(f, k, 0, bytes, sizeof bytes, NULL), TN_OK);
+		for (unsigned i = 0; i < sizeof bytes; i++)
+			assert_int_equal(bytes[i], k + 1);
+	}
+}
+
+static void alignment_of_the_first_holds_for_all(void **state)
+{
+	(void)state;
+	unsigned told = 0;
+	for (unsigned length = 2; length < 60; length++) {
+		store_shard(0, 64, length, 0);
+		store_shard(1, 64, length, 0);
+		for (unsigned k = 0; k < 2; k++) {
+			tn_file *f = shard_kit_open(folder, k == 0 ? "m-00001-of-00002.gguf" : "m-00002-of-00002.gguf", false);
+			expect_data(f);
+			if (set_kit_says(tn_warnings(f), TN_WARNING, "laid out with it as well, 64"))
+				told++;
+			tn_close(f);
+		}
+	}
+	assert_true(told != 0);
+}
+
+/* As gguf-split does, and tenon split: the later shards are what their readers expect. */
+static void alignment_of_its_own(void **state)
+{
+	(void)state;
+	tn_writer *w = kit_writer("gguf");
+	for (unsigned i = 0; i < 6; i++)
+		kit_add(w, (char[2]){ (char)('a' + i), '\0' }, TN_I8, 1, (uint64_t[]){ 5 }, i);
+	assert_int_equal(tn_put_uint(w, tn_writer_metadata(w), tn_text("general.alignment"), 256, 32, NULL), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_writer_free(w);
+	split(bytes, TN_ENDIAN_KEEP);
+	tn_file *f = shard_kit_open(folder, SHARD(3), false);
+	assert_int_equal(tn_report_count(tn_warnings(f)), 0);
+	expect_merged(f, bytes);
+	free((void *)bytes.ptr);
+}
+
+static void alignment_that_nothing_tells(void **state)
+{
+	(void)state;
+	store_shard(0, 64, SHORT_NAME, 0);
+	store_shard(1, 64, SHORT_NAME, 1);
+	shard_kit_refused(folder, "m-00001-of-00002.gguf", TN_E_CORRUPT, "its size fits neither 32 nor the 64 of the first shard");
+	store_shard(1, 64, SHORT_NAME, 0);
+	tn_file *f = shard_kit_open(folder, "m-00002-of-00002.gguf", true);
+	assert_true(set_kit_says(tn_warnings(f), TN_ERROR, "this shard says no alignment, and with 32 there are 64 bytes behind its data"));
+	tn_close(f);
+	f = shard_kit_open(folder, "m-00001-of-00002.gguf", true);
+	assert_int_equal(tn_report_count(tn_warnings(f)), 0);
+	tn_close(f);
+}
+
 static void padding_is_mended(void **state)
 {
 	(void)state;
@@ -226,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(any_shard_and_back),    CASE(what_a_shard_says), CASE(big_endian), CASE(first_without_tensors),
 		CASE(missing_and_misplaced), CASE(wrong_count),       CASE(padding_is_mended),
+		CASE(alignment_of_the_first_holds_for_all), CASE(alignment_of_its_own), CASE(alignment_that_nothing_tells),
 	};
 	return cmocka_run_group_tests_name("gguf_shards", tests, NULL, NULL);
 }

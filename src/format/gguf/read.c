@@ -97,6 +97,7 @@ static bool read_alignment(struct reading *r)
 {
 	const struct tn_meta *node = meta_find(r->job->model->metadata, VIEW(ALIGNMENT_KEY));
 	r->align = GGUF_ALIGN;
+	r->own_align = node != NULL;
 	if (node == NULL)
 		return true;
 	if (!tn_meta_u64(node, &r->align) || node->type == TN_META_FLOAT)

@@ -11,6 +11,7 @@ struct reading {
 	uint64_t          n_pairs, n_infos;
 	uint64_t          pairs_end, infos_end;
 	uint64_t          align;
+	bool              own_align; /* the file itself says it */
 };
 
 /* Records what is tolerated, at that place of the file. */
@@ -21,6 +22,8 @@ bool gguf_no_memory(struct reading *r, const char *what);
 
 /* The pairs into the model's metadata; the cursor stands behind them. */
 bool gguf_read_pairs(struct reading *r);
+/* The alignment of a shard that does not say it, once its infos have been read: offsets count from the data still. */
+bool gguf_settle_alignment(struct reading *r, const struct tensor *t, uint64_t n);
 /* The infos into the model's tensors, sizes and places included. */
 bool gguf_read_infos(struct reading *r);
 

@@ -275,7 +275,7 @@ bool gguf_read_infos(struct reading *r)
 	for (uint64_t i = 0; i < r->n_infos; i++)
 		if (!read_info(r, &t[i]))
 			return false;
-	if (!find_data(r) || !place_all(r, t, r->n_infos))
+	if (!gguf_settle_alignment(r, t, r->n_infos) || !find_data(r) || !place_all(r, t, r->n_infos))
 		return false;
 	note_order(r, t, r->n_infos);
 	note_order_of_bytes(r, t, r->n_infos);
