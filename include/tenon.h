@@ -72,7 +72,7 @@ typedef enum tn_code {
 	TN_E_CORRUPT,     /* the file contradicts its format */
 	TN_E_CHECKSUM,    /* the structure is sound, a digest is not */
 	TN_E_LIMIT,       /* a limit was reached that the caller may raise, see tn_limits */
-	TN_E_LOSSY,       /* the target format cannot hold something of this model */
+	TN_E_LOSSY,       /* something of this model would not be in what is written */
 	TN_E_NOTFOUND,    /* no tensor, key or format of that name */
 	TN_E_USAGE        /* the caller: arguments that cannot be meant */
 } tn_code;
@@ -678,7 +678,9 @@ typedef struct tn_converted {
 
 /* Writes an open file in another format, or its own. Everything travels: what the target has no place
  * for goes into an envelope (docs/envelope.md) and comes back from there. Anything lost fails with
- * LOSSY before a byte is written unless allowed. out may be NULL. The report is also given on failure. */
+ * LOSSY before a byte is written unless allowed. That includes what opening could not read: an error among the findings of
+ * tn_warnings, or a value of a set that its first file has otherwise. out may be NULL. The report is also given on failure; it
+ * begins with the warnings of opening. */
 TN_API TN_CHECK tn_code tn_convert(const tn_file *file, const char *path, const tn_convert_options *options,
                                    tn_converted *out, tn_error *err);
 

@@ -3,27 +3,12 @@
 
 #include "api/call.h"
 #include "api/inputs.h"
+#include "api/loss.h"
 #include "api/path.h"
 #include "io/tensor_read.h"
 #include "sys/cpu.h"
 
 /* ---- Planning ---- */
-
-static tn_code refuse_losses(struct save *s)
-{
-	if (s->report->of[TN_ERROR] == 0)
-		return TN_OK;
-	for (size_t i = 0; i < s->report->n; i++) {
-		const tn_finding *f = &s->report->list[i];
-		if (f->severity != TN_ERROR)
-			continue;
-		if (s->report->of[TN_ERROR] == 1)
-			return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%s", f->text);
-		return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%s (and %zu more losses)", f->text,
-		               s->report->of[TN_ERROR] - 1);
-	}
-	return err_set(s->err, TN_E_LOSSY, TN_NO_OFFSET, "%zu losses", s->report->of[TN_ERROR]);
-}
 
 /* A tensor that its file names and has no bytes of is no reason to ask the system for as much room as the file says that it
  * takes: reading none of it says what is wrong. */
@@ -51,6 +36,8 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 	s->plan.threads = threads_of(opt);
 	report_fini(s->report);
 	report_init(s->report);
+	if (s->origin != NULL)
+		loss_of_opening(s->origin, opt->allow_loss, s->report);
 	s->job = (struct plan_job){
 		.model = s->model, .rewrite = s->rewrite, .converted = s->converted,
 		.bare = s->rewrite && s->origin != NULL && s->origin->bare,
@@ -67,7 +54,7 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 		return s->err->code;
 	if (s->report->failed)
 		return err_set(s->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
-	return refuse_losses(s) == TN_OK ? refuse_absent(s) : s->err->code;
+	return loss_refuse(s->report, s->err) == TN_OK ? refuse_absent(s) : s->err->code;
 }
 
 static unsigned element_width(tn_dtype d)

@@ -2,7 +2,7 @@
 #ifndef API_SAVE_H
 #define API_SAVE_H
 
-#include "format/format.h"
+#include "api/file.h"
 
 struct save {
 	const struct format     *format;

@@ -204,26 +204,28 @@ static void check_total(struct merge *g)
 
 struct keys {
 	struct tn_meta **nodes;
+	size_t          *parts;  /* which file each is from */
 	struct strmap    map;
 	uint64_t         n;
 };
 
 static tn_view key_at(const void *nodes, uint64_t i) { return ((struct tn_meta *const *)nodes)[i]->key; }
 
-/* A key that is not there yet is added; one that has another value there is told of. */
+/* A key that is not there yet is added; one that has another value there is told of, and lost to what is made of the model. */
 static tn_code add_key(struct merge *g, struct keys *k, size_t p, const struct tn_meta *node)
 {
 	uint64_t other;
 	if (strmap_find(&k->map, key_at, k->nodes, node->key, &other)) {
 		if (!meta_equal(k->nodes[other], node))
-			report_add(&g->f->report, TN_WARNING, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+			report_add(&g->f->report, TN_WARNING, TN_E_LOSSY, TN_NO_OFFSET, NO_TENSOR,
 			           "%s: metadata '%s' differs from that of '%s', which counts", ESC(tn_text(name_of(g, p))), ESC(node->key),
-			           ESC(tn_text(name_of(g, 0))));
+			           ESC(tn_text(name_of(g, k->parts[other]))));
 		return TN_OK;
 	}
 	struct tn_meta *copy = meta_clone(&g->f->mem, node, false);
 	if (copy == NULL)
 		return no_memory(g);
+	k->parts[k->n] = p;
 	k->nodes[k->n] = meta_append(g->f->model.metadata, node->key, copy);
 	strmap_add(&k->map, key_at, k->nodes, k->n++, &other);
 	return TN_OK;
@@ -236,7 +238,8 @@ static tn_code merge_metadata(struct merge *g)
 	for (size_t p = 0; p < g->f->n_parts; p++)
 		total += tn_meta_count(g->models[p].metadata);
 	k.nodes = arena_raw(&g->f->mem, total, sizeof *k.nodes);
-	if (k.nodes == NULL || !strmap_init(&k.map, &g->f->mem, total))
+	k.parts = arena_new(&g->f->mem, total, sizeof *k.parts);
+	if (k.nodes == NULL || k.parts == NULL || !strmap_init(&k.map, &g->f->mem, total))
 		return no_memory(g);
 	for (struct tn_meta *x = g->f->model.metadata->as.kids.first; x != NULL; x = x->next) {
 		k.nodes[k.n] = x;

@@ -5,6 +5,7 @@
  * last: whoever finds an index finds all that it names. */
 #include "api/call.h"
 #include "api/cut.h"
+#include "api/loss.h"
 #include "api/save.h"
 #include "api/set.h"
 #include "base/mem.h"
@@ -227,12 +228,13 @@ static tn_code plan_all(struct split *s)
 	if (cut_model(s) != TN_OK || name_shards(s) != TN_OK || check_folder(s) != TN_OK)
 		return s->err->code;
 	s->out->n = (size_t)s->n;
+	loss_of_opening(s->f, s->write.allow_loss, &s->out->report);
 	for (uint64_t k = 0; k < s->n; k++)
 		if (plan_shard(s, k) != TN_OK)
 			return s->err->code;
 	if (s->out->report.failed)
 		return err_set(s->err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for findings");
-	return print_index(s);
+	return loss_refuse(&s->out->report, s->err) == TN_OK ? print_index(s) : s->err->code;
 }
 
 /* ---- Writing ---- */

@@ -276,6 +276,7 @@ static enum status run(const struct cli *cli, const void *own)
 		status = input_open(&in, cli, cli->args[0]);
 	if (status != STATUS_YES)
 		return status;
+	input_errors(cli, &in);
 	status = o->meta != NULL ? meta_get(cli, cli->args[0], in.file, o->meta)
 	                         : get_tensor(cli, o, &in);
 	input_close(&in);

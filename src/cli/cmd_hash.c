@@ -231,6 +231,7 @@ static enum status run(const struct cli *cli, const void *own)
 	if (status == STATUS_YES)
 		status = input_open(&in, cli, cli->args[0]);
 	if (status == STATUS_YES) {
+		input_errors(cli, &in);
 		status = hash(cli, o, in.file, &want);
 		input_close(&in);
 	}

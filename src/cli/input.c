@@ -139,6 +139,12 @@ void input_close(struct input *in)
 	*in = (struct input){ 0 };
 }
 
+void input_errors(const struct cli *cli, const struct input *in)
+{
+	if (!cli->json)
+		findings_print(cli->args[0], tn_warnings(in->file), TN_ERROR);
+}
+
 enum status input_find(const struct input *in, const struct cli *cli, const char *path,
                        const char *name, size_t *out)
 {

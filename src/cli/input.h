@@ -16,6 +16,8 @@ enum status input_open(struct input *in, const struct cli *cli, const char *path
 /* The same for a file that may not have arrived whole. */
 enum status input_open_partial(struct input *in, const struct cli *cli, const char *path);
 void        input_close(struct input *in);
+/* Says what is wrong with the file although it opens: for commands that give its content, and no findings with it. */
+void        input_errors(const struct cli *cli, const struct input *in);
 /* The name of one of the files, without its folder. */
 const char *input_part(const tn_file *file, size_t part);
 /* The index of the tensor of that name; a failure has been printed. */
