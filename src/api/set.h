@@ -6,6 +6,8 @@
 #include "api/series.h"
 #include "sys/folder.h"
 
+enum { SHARDS_MAX = 99999 }; /* files of a set that a shard counts: five digits, as names have room for */
+
 struct set {
 	struct arena          *mem;
 	const tn_open_options *opt;
@@ -16,6 +18,7 @@ struct set {
 	const char           **files;    /* names in the folder, in the order of the model */
 	uint64_t               n;
 	struct series          series;   /* of the files, where they are numbered; n is 0 where they are not */
+	bool                   from_zero;/* a shard has told that the first number is 0 */
 	struct tn_report      *report;   /* of finding it: what else lies in the folder */
 };
 

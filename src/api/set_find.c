@@ -266,6 +266,29 @@ static bool numbered_from(const struct series *series, const struct shard_place 
 	return series->n == place->n && series->k >= place->k && *first <= 1;
 }
 
+/* Whether it is one of the names that series_name gives the n files from number first on. */
+static bool in_series(tn_view name, const struct series *of, uint64_t first)
+{
+	struct series series;
+	return series_parse(name, &series) && series_same(&series, of) && series.width == of->width &&
+	       name.len == of->stem.len + strlen("-") + of->width + strlen("-of-") + of->width + of->ext.len &&
+	       series.k >= first && series.k - first < of->n;
+}
+
+/* The files of the series that are there. How many there should be is no more than a number in a file: nothing is made for
+ * those that are missing, which set_gaps finds. */
+static tn_code list_series(struct set *s, uint64_t first, tn_error *err)
+{
+	struct sys_names names;
+	if (sys_folder_list(s->folder[0] != '\0' ? s->folder : ".", s->mem, &names, err) != TN_OK)
+		return err->code;
+	s->files = names.list;
+	for (size_t i = 0; i < names.n; i++)
+		if (in_series(tn_text(names.list[i]), &s->series, first))
+			s->files[s->n++] = names.list[i];
+	return TN_OK;
+}
+
 static tn_code set_of_shard(struct set *s, const struct part *shard, const struct shard_place *place, tn_error *err)
 {
 	uint64_t first;
@@ -280,12 +303,11 @@ static tn_code set_of_shard(struct set *s, const struct part *shard, const struc
 		               "%s: this is shard %llu of %llu, and its name does not say where the others are: it should end in "
 		               "-%05llu-of-%05llu", s->format->name, (unsigned long long)place->k + 1, (unsigned long long)place->n,
 		               (unsigned long long)place->k + s->format->shards->first, (unsigned long long)place->n);
-	s->n = place->n;
-	s->files = ARENA_NEW(s->mem, s->n, const char *);
-	for (uint64_t i = 0; s->files != NULL && i < s->n; i++)
-		if ((s->files[i] = series_name(&s->series, i + first, s->mem)) == NULL)
-			return arena_err(s->mem, err, "the list of files");
-	return s->files != NULL ? TN_OK : arena_err(s->mem, err, "the list of files");
+	if (place->n > SHARDS_MAX)
+		return err_set(err, TN_E_LIMIT, TN_NO_OFFSET, "%s: this is one of %llu shards, the limit is %d", s->format->name,
+		               (unsigned long long)place->n, SHARDS_MAX);
+	s->from_zero = first == 0;
+	return list_series(s, first, err);
 }
 
 tn_code set_of_any(struct set *s, const struct part *p, bool *is, tn_error *err)

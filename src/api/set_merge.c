@@ -314,6 +314,7 @@ static tn_code check_places(struct merge *g)
 		return no_memory(g);
 	if (!say_places(g))
 		return TN_OK;
+	g->from_zero = g->s->from_zero;
 	for (size_t p = 0; p < g->f->n_parts; p++)
 		g->from_zero = g->from_zero || (series_parse(tn_text(name_of(g, p)), &series) && series.k == 0);
 	for (size_t p = 0; p < g->f->n_parts; p++)

@@ -67,7 +67,7 @@ tn_code set_gaps(const struct set *s, struct tn_report *lenient, tn_error *err)
 	if (seen == NULL)
 		return arena_err(s->mem, err, "the numbers of the files");
 	numbers(s, n + 1, seen);
-	uint64_t first = seen[0] != 0 ? 0 : 1; /* some count from 0 */
+	uint64_t first = s->from_zero || seen[0] != 0 ? 0 : 1; /* some count from 0 */
 	for (uint64_t k = first; k < first + n && gaps < GAPS; k++) {
 		if (seen[k] != 0)
 			continue;

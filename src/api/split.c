@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS_MAX = 99999 }; /* five digits */
-
 struct shard {
 	struct model     model;
 	struct tn_report report;

@@ -134,6 +134,21 @@ static void derived_again(struct buf *b) { value_again(b, "derived"); }
 static void digits(struct buf *b) { metadata(b, "{\"a\":0.", digit, "}"); }
 static void texts(struct buf *b) { metadata(b, "{\"a\":[", empty_text, "]}"); }
 
+/* ---- Shards ---- */
+
+/* The first of so many, as its name has to say as well. */
+static void shard_of(struct buf *b, unsigned n)
+{
+	buf_fill(b, 0, APR_HEADER);
+	buf_printf(b, "{\"sharding\":{\"shard_count\":%u,\"shard_index\":0,\"total_size\":0}}", n);
+	size_t len = b->len - APR_HEADER;
+	pad(b);
+	header(b, 0, len, b->len, b->len, APR_SHARDED);
+}
+
+static void shard_of_millions(struct buf *b) { shard_of(b, 20000000); }
+static void shard_of_most(struct buf *b) { shard_of(b, 99999); }
+
 /* ---- Compressed as a whole ---- */
 
 static void lz4_image(struct buf *b)
@@ -260,6 +275,8 @@ const struct animal zoo_apr[] = {
 	{ "apr-long-names", long_names, NULL }, { "apr-count-tensors", count_tensors, NULL }, { "apr-keys", keys, NULL },
 	{ "apr-one-key", one_key, NULL }, { "apr-deep", deep, NULL }, { "apr-digits", digits, NULL }, { "apr-texts", texts, NULL },
 	{ "apr-metadata-again", metadata_again, NULL }, { "apr-derived-again", derived_again, NULL },
+	{ "apr-shard-of-millions", shard_of_millions, "m-00000001-of-20000000.apr" },
+	{ "apr-shard-of-most", shard_of_most, "m-00001-of-99999.apr" },
 	{ "apr-lz4-image", lz4_image, NULL }, { "apr-zstd-image", zstd_image, NULL },
 	{ "apr-zstd-small-frames", zstd_small_frames, NULL },
 	{ "apr-image-numbers", image_numbers, NULL }, { "apr-image-lists", image_lists, NULL },

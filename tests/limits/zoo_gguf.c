@@ -214,6 +214,26 @@ static void turned(struct buf *b)
 	buf_fill(b, 0, (size_t)N * 8);
 }
 
+/* ---- Shards ---- */
+
+static void number_pair(struct buf *b, const char *key, unsigned v)
+{
+	string(b, key);
+	buf_u32(b, VALUE_U32);
+	buf_u32(b, v);
+}
+
+/* The first of so many, as its name has to say as well. */
+static void shard_of(struct buf *b, unsigned n)
+{
+	begin(b, 0, 2);
+	number_pair(b, "split.no", 0);
+	number_pair(b, "split.count", n);
+}
+
+static void shard_of_millions(struct buf *b) { shard_of(b, 20000000); }
+static void shard_of_most(struct buf *b) { shard_of(b, 99999); }
+
 const struct animal zoo_gguf[] = {
 	{ "gguf-pairs", pairs, NULL }, { "gguf-one-key", one_key, NULL }, { "gguf-empty-arrays", empty_arrays, NULL },
 	{ "gguf-empty-strings", empty_strings, NULL }, { "gguf-bools", bools, NULL }, { "gguf-long-key", one_key_of_all, NULL },
@@ -224,5 +244,7 @@ const struct animal zoo_gguf[] = {
 	{ "gguf-count-all-tensors", count_all_tensors, NULL }, { "gguf-count-pairs", count_pairs, NULL },
 	{ "gguf-count-all-pairs", count_all_pairs, NULL }, { "gguf-scalars", scalars, NULL }, { "gguf-nothings", nothings, NULL },
 	{ "gguf-odd-types", odd_types, NULL }, { "gguf-turned", turned, NULL },
+	{ "gguf-shard-of-millions", shard_of_millions, "m-00000001-of-20000000.gguf" },
+	{ "gguf-shard-of-most", shard_of_most, "m-00001-of-99999.gguf" },
 	{ NULL, NULL, NULL },
 };

@@ -295,6 +295,53 @@ static void alignment_that_nothing_tells(void **state)
 	tn_close(f);
 }
 
+/* ---- Which files ---- */
+
+static void move(const char *from, const char *to)
+{
+	char *old = files_join(folder, from), *new = files_join(folder, to);
+	assert_int_equal(rename(old, new), 0);
+	free(old), free(new);
+}
+
+static void numbers_from_zero(void **state)
+{
+	(void)state;
+	store_shard(0, 32, SHORT_NAME, 0);
+	store_shard(1, 32, SHORT_NAME, 0);
+	move("m-00001-of-00002.gguf", "m-00000-of-00002.gguf");
+	move("m-00002-of-00002.gguf", "m-00001-of-00002.gguf");
+	set_kit_text(folder, "m-1-of-00002.gguf", "the name of another set");
+	set_kit_text(folder, "m-00002-of-00002.gguf", "a number that is none of two from 0");
+	tn_file *f = shard_kit_open(folder, "m-00001-of-00002.gguf", false);
+	expect_data(f);
+	tn_close(f);
+	set_kit_remove(folder, "m-00000-of-00002.gguf");
+	shard_kit_refused(folder, "m-00001-of-00002.gguf", TN_E_TRUNCATED, "the file 'm-00000-of-00002.gguf' is missing");
+}
+
+/* A count is a number in a file, and costs what is there. */
+static void more_than_names_have_room_for(void **state)
+{
+	(void)state;
+	struct made m = made_head(0, 2, false);
+	made_key(&m, "split.no", 4);
+	made_number(&m, 0, 32);
+	made_key(&m, "split.count", 4);
+	made_number(&m, 100000, 32);
+	free(kit_store(folder, "m-000001-of-100000.gguf", buf_bytes(&m.b)));
+	shard_kit_refused(folder, "m-000001-of-100000.gguf", TN_E_LIMIT, "this is one of 100000 shards, the limit is 99999");
+	put_le32(m.b.ptr + m.b.len - 4, 99999);
+	char *path = kit_store(folder, "m-00001-of-99999.gguf", buf_bytes(&m.b));
+	shard_kit_refused(folder, "m-00001-of-99999.gguf", TN_E_TRUNCATED, "the file 'm-00002-of-99999.gguf' is missing");
+	tn_verified done;
+	assert_int_equal(tn_verify_path(path, NULL, NULL, &done, NULL), TN_OK);
+	assert_int_equal(tn_report_of(done.report, TN_ERROR), 100); /* the first gaps are told one by one */
+	tn_report_free(done.report);
+	buf_fini(&m.b);
+	free(path);
+}
+
 static void padding_is_mended(void **state)
 {
 	(void)state;
@@ -319,6 +366,7 @@ int main(void)
 		CASE(any_shard_and_back),    CASE(what_a_shard_says), CASE(big_endian), CASE(first_without_tensors),
 		CASE(missing_and_misplaced), CASE(wrong_count),       CASE(padding_is_mended),
 		CASE(alignment_of_the_first_holds_for_all), CASE(alignment_of_its_own), CASE(alignment_that_nothing_tells),
+		CASE(numbers_from_zero),     CASE(more_than_names_have_room_for),
 	};
 	return cmocka_run_group_tests_name("gguf_shards", tests, NULL, NULL);
 }
