@@ -5,6 +5,7 @@
 #include "api/path.h"
 #include "api/resume.h"
 #include "api/save.h"
+#include "api/set.h"
 #include "base/mem.h"
 #include "io/cast.h"
 
@@ -158,6 +159,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
+		set_tell_shard(format, &chosen.model, path, &said);
 		write_out(&s, path, opt, out);
 	}
 	report_copy(&said, out->report);

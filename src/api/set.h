@@ -37,6 +37,9 @@ tn_code set_list(const struct set *s, const struct format *format, struct sys_na
  * every other part. */
 tn_code set_of_any(struct set *s, const struct part *p, bool *is, tn_error *err);
 
+/* Warns where a model that says that it is a shard is about to be written under a name by which no set is found. */
+void    set_tell_shard(const struct format *format, const struct model *m, const char *path, struct tn_report *r);
+
 /* ---- Paths (set_path.c) ---- */
 
 /* Why a name in an index cannot be that of a file beside it; NULL when it can. */

@@ -259,11 +259,13 @@ tn_code set_find(struct set *s, const char *path, bool *found, tn_error *err)
 	return looks_like_json(path) ? open_index(s, path, found, err) : TN_OK;
 }
 
-/* Numbers in names count from 1, from 0 in some sets; from which, the shard's own word tells. */
-static bool numbered_from(const struct series *series, const struct shard_place *place, uint64_t *first)
+/* Whether a name has the numbers of that place. They count from 1, from 0 in some sets; from which, the shard's own word tells. */
+static bool has_place(tn_view name, const struct shard_place *place, struct series *series, uint64_t *first)
 {
+	if (!series_parse(name, series) || series->n != place->n || series->k < place->k)
+		return false;
 	*first = series->k - place->k;
-	return series->n == place->n && series->k >= place->k && *first <= 1;
+	return *first <= 1;
 }
 
 /* Whether it is one of the names that series_name gives the n files from number first on. */
@@ -298,7 +300,7 @@ static tn_code set_of_shard(struct set *s, const struct part *shard, const struc
 		return arena_err(s->mem, err, "a path");
 	if (folder_of(s, shard->actual, err) != TN_OK)
 		return err->code;
-	if (!series_parse(name, &s->series) || !numbered_from(&s->series, place, &first))
+	if (!has_place(name, place, &s->series, &first))
 		return err_set(err, TN_E_UNSUPPORTED, TN_NO_OFFSET,
 		               "%s: this is shard %llu of %llu, and its name does not say where the others are: it should end in "
 		               "-%05llu-of-%05llu", s->format->name, (unsigned long long)place->k + 1, (unsigned long long)place->n,
@@ -310,10 +312,30 @@ static tn_code set_of_shard(struct set *s, const struct part *shard, const struc
 	return list_series(s, first, err);
 }
 
+/* Its place in a set that any of its shards stands for. */
+static bool is_shard(const struct format *format, const struct model *m, struct shard_place *place)
+{
+	const struct shard_rules *rules = format->shards;
+	return rules != NULL && rules->any_stands_for_all && rules->place(m, place) && place->n > 1;
+}
+
 tn_code set_of_any(struct set *s, const struct part *p, bool *is, tn_error *err)
 {
-	const struct shard_rules *rules = p->format->shards;
 	struct shard_place place;
-	*is = rules != NULL && rules->any_stands_for_all && rules->place(&p->model, &place) && place.n > 1;
+	*is = is_shard(p->format, &p->model, &place);
 	return *is ? set_of_shard(s, p, &place, err) : TN_OK;
+}
+
+void set_tell_shard(const struct format *format, const struct model *m, const char *path, struct tn_report *r)
+{
+	struct shard_place place;
+	struct series series;
+	uint64_t first;
+	const char *slash = strrchr(path, '/');
+	if (!is_shard(format, m, &place) || has_place(tn_text(slash != NULL ? slash + 1 : path), &place, &series, &first))
+		return;
+	report_add(r, TN_WARNING, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+	           "%s: what is written says that it is shard %llu of %llu, and is no model of its own: where it is to open with the others, "
+	           "its name should end in -%05llu-of-%05llu", format->name, (unsigned long long)place.k + 1, (unsigned long long)place.n,
+	           (unsigned long long)place.k + format->shards->first, (unsigned long long)place.n);
 }

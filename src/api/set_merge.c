@@ -346,8 +346,7 @@ static tn_code check_count(struct merge *g)
 static tn_code unmark(struct merge *g, struct model *m)
 {
 	const struct shard_rules *rules = g->f->format->shards;
-	struct shard_place place;
-	if (rules == NULL || rules->make_whole == NULL || rules->place == NULL || !rules->place(m, &place))
+	if (rules == NULL || rules->make_whole == NULL)
 		return TN_OK;
 	m->metadata = meta_clone(&g->f->mem, m->metadata, false);
 	m->native = meta_clone(&g->f->mem, m->native, false);

@@ -179,7 +179,8 @@ static tn_code plan_shard(struct split *s, uint64_t k)
 {
 	struct shard *shard = &s->shards[k];
 	struct shard_job job = {
-		.model = &shard->model, .place = { k, s->n, s->f->model.n }, .data = s->data, .mem = &s->out->mem, .err = s->err,
+		.model = &shard->model, .place = { k, s->n, s->f->model.n }, .data = s->data, .mem = &s->out->mem,
+		.report = &s->out->report, .err = s->err,
 	};
 	if (s->n > 1 && s->format->shards->make_shard(&job) != TN_OK)
 		return s->err->code;

@@ -48,6 +48,7 @@ struct shard_job {
 	struct shard_place place;
 	uint64_t           data;   /* bytes of all tensors of the set */
 	struct arena      *mem;
+	struct tn_report  *report; /* what of the model has no place in its shards */
 	tn_error          *err;
 };
 
@@ -69,7 +70,7 @@ struct shard_rules {
 	tn_code   (*read_index)(struct index_job *job);
 	/* The place that a shard's own metadata gives it; false: it is a whole model. NULL: files do not say. */
 	bool      (*place)(const struct model *m, struct shard_place *out);
-	/* Takes out of a whole model what made its first file a shard. NULL: nothing does. */
+	/* Takes out of a model of several files what made one of them a shard, in whatever form. NULL: nothing does. */
 	void      (*make_whole)(struct model *m);
 	tn_code   (*make_shard)(struct shard_job *job);
 	/* The text of an index; whole gives what an earlier index said. May be NULL where index_suffix is. */

@@ -163,6 +163,43 @@ static void missing_and_misplaced(void **state)
 	free(one), free(two);
 }
 
+/* The flag without its field says that others are missing, and not which. */
+static void flag_without_a_place(void **state)
+{
+	(void)state;
+	for (int said = 0; said < 2; said++) {
+		tn_writer *w = kit_writer("apr");
+		const tn_apr fields = { .given = TN_APR_GIVEN(TN_APR_SHARDING), .sharding = { 2, 0, 10, { NULL, 0 } } };
+		kit_add(w, "a", TN_U8, 1, (uint64_t[]){ 10 }, 0);
+		assert_int_equal(tn_apr_set_flags(w, TN_APR_SHARDED, NULL), TN_OK);
+		if (said != 0)
+			assert_int_equal(tn_apr_put(w, &fields, NULL), TN_OK);
+		tn_view bytes = kit_save(w);
+		tn_file *f = kit_open(bytes);
+		assert_int_equal(set_kit_says(tn_warnings(f), TN_WARNING, "the flag SHARDED is set, and no 'sharding'"), said == 0);
+		tn_close(f);
+		tn_writer_free(w);
+		free((void *)bytes.ptr);
+	}
+}
+
+static void shard_under_another_name(void **state)
+{
+	tn_view bytes = whole();
+	(void)state;
+	split(bytes);
+	tn_file *f = shard_kit_open(folder, SHARD(2), true);
+	char *path = files_join(folder, "one.apr");
+	const tn_convert_options how = { .write.no_sync = true };
+	tn_converted done;
+	assert_int_equal(tn_convert(f, path, &how, &done, NULL), TN_OK);
+	assert_true(set_kit_says(done.report, TN_WARNING, "says that it is shard 2 of 2"));
+	tn_report_free(done.report);
+	tn_close(f);
+	free((void *)bytes.ptr);
+	free(path);
+}
+
 #define ONE(index) "{\"filename\":\"x.apr\",\"index\":" index ",\"size\":1,\"tensors\":[]}"
 
 static void bad_manifests(void **state)
@@ -195,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(manifest_folder_and_shards_mean_the_same), CASE(what_is_written), CASE(missing_and_misplaced),
 		CASE(another_size_than_the_manifest_says), CASE(bad_manifests),
+		CASE(flag_without_a_place),                    CASE(shard_under_another_name),
 	};
 	return cmocka_run_group_tests_name("apr_shards", tests, NULL, NULL);
 }

@@ -295,6 +295,111 @@ static void alignment_that_nothing_tells(void **state)
 	tn_close(f);
 }
 
+/* ---- Marks ---- */
+
+/* A shard of two with one tensor, with the pairs of that number and count; a number of 9: without it. */
+static void store_marked(const char *name, const char *tensor, unsigned number, unsigned count)
+{
+	struct made m = made_head(1, number == 9 ? 1 : 2, false);
+	if (number != 9) {
+		made_key(&m, "split.no", 2);
+		made_number(&m, number, 16);
+	}
+	made_key(&m, "split.count", 2);
+	made_number(&m, count, 16);
+	made_info(&m, tensor, 1, (uint64_t[]){ 32 }, 24, 0);
+	made_pad(&m, 32);
+	buf_fill(&m.b, 1, 32);
+	free(kit_store(folder, name, buf_bytes(&m.b)));
+	buf_fini(&m.b);
+}
+
+/* Converts to FOLDER/name and hands over the report. */
+static tn_report *converted(tn_file *f, const char *name)
+{
+	char *path = files_join(folder, name);
+	const tn_convert_options how = { .write.no_sync = true };
+	tn_converted done;
+	tn_error err;
+	if (tn_convert(f, path, &how, &done, &err) != TN_OK)
+		fail_msg("%s", err.msg);
+	free(path);
+	tn_close(f);
+	return done.report;
+}
+
+static void count_without_a_number(void **state)
+{
+	(void)state;
+	store_marked("m-00001-of-00002.gguf", "a", 9, 2);
+	store_marked("m-00002-of-00002.gguf", "b", 9, 2);
+	tn_file *f = shard_kit_open(folder, "m-00002-of-00002.gguf", false);
+	assert_int_equal(tn_tensor_count(f), 1);
+	assert_true(set_kit_says(tn_warnings(f), TN_WARNING, "one of 2 shards, and no split.no says which"));
+	tn_close(f);
+	f = shard_kit_open(folder, NULL, false);
+	assert_int_equal(tn_tensor_count(f), 2);
+	assert_int_equal(tn_meta_count(tn_metadata(f)), 0);
+	tn_report_free(converted(f, "out.gguf"));
+	f = shard_kit_open(folder, "out.gguf", false);
+	assert_int_equal(tn_meta_count(tn_metadata(f)), 0);
+	assert_int_equal(tn_report_count(tn_warnings(f)), 0);
+	tn_close(f);
+}
+
+static void shard_under_another_name(void **state)
+{
+	static const char warning[] = "says that it is shard 2 of 2, and is no model of its own";
+	(void)state;
+	store_marked("m-00002-of-00002.gguf", "b", 1, 2);
+	tn_report *report = converted(shard_kit_open(folder, "m-00002-of-00002.gguf", true), "one.gguf");
+	assert_true(set_kit_says(report, TN_WARNING, warning));
+	tn_report_free(report);
+	report = converted(shard_kit_open(folder, "m-00002-of-00002.gguf", true), "n-00002-of-00002.gguf");
+	assert_int_equal(tn_report_of(report, TN_WARNING), 0);
+	tn_report_free(report);
+	report = converted(shard_kit_open(folder, "m-00002-of-00002.gguf", true), "one.safetensors");
+	assert_int_equal(tn_report_of(report, TN_WARNING), 0);
+	tn_report_free(report);
+	report = converted(shard_kit_open(folder, "one.safetensors", false), "two.gguf");
+	assert_true(set_kit_says(report, TN_WARNING, warning));
+	tn_report_free(report);
+}
+
+/* Of a model that was merged by gguf-split. */
+static void marks_of_a_whole_model(void **state)
+{
+	(void)state;
+	store_marked("whole.gguf", "a", 0, 0);
+	tn_file *f = shard_kit_open(folder, "whole.gguf", false);
+	const tn_split_options how = { .max_tensors = 1, .dry_run = true };
+	char *out = files_join(folder, "out");
+	tn_shards *shards;
+	assert_int_equal(tn_report_count(tn_warnings(f)), 0);
+	assert_int_equal(tn_split(f, out, &how, &shards, NULL), TN_OK);
+	assert_int_equal(tn_shards_count(shards), 1);
+	assert_false(set_kit_says(tn_shards_report(shards), TN_NOTE, "give way")); /* one file alone is no shard */
+	tn_shards_free(shards);
+	tn_close(f);
+	store_marked("m-00001-of-00002.gguf", "a", 0, 2);
+	store_marked("m-00002-of-00002.gguf", "b", 1, 2);
+	tn_report_free(converted(shard_kit_open(folder, "m-00001-of-00002.gguf", false), "both.gguf"));
+	f = shard_kit_open(folder, "both.gguf", false);
+	tn_writer *w;
+	const tn_write_options quick = { .no_sync = true };
+	assert_int_equal(tn_writer_of(&w, f, &quick, NULL), TN_OK);
+	assert_int_equal(tn_put_uint(w, tn_writer_metadata(w), tn_text("split.count"), 0, 16, NULL), TN_OK);
+	assert_int_equal(tn_writer_update(w, false, NULL, NULL), TN_OK);
+	tn_writer_free(w);
+	tn_close(f);
+	f = shard_kit_open(folder, "both.gguf", false);
+	assert_int_equal(tn_split(f, out, &how, &shards, NULL), TN_OK);
+	assert_true(set_kit_says(tn_shards_report(shards), TN_NOTE, "the model's own 'split.*', by which it is a whole one, give way"));
+	tn_shards_free(shards);
+	tn_close(f);
+	free(out);
+}
+
 /* ---- Which files ---- */
 
 static void move(const char *from, const char *to)
@@ -367,6 +472,7 @@ int main(void)
 		CASE(missing_and_misplaced), CASE(wrong_count),       CASE(padding_is_mended),
 		CASE(alignment_of_the_first_holds_for_all), CASE(alignment_of_its_own), CASE(alignment_that_nothing_tells),
 		CASE(numbers_from_zero),     CASE(more_than_names_have_room_for),
+		CASE(count_without_a_number), CASE(shard_under_another_name), CASE(marks_of_a_whole_model),
 	};
 	return cmocka_run_group_tests_name("gguf_shards", tests, NULL, NULL);
 }

@@ -341,6 +341,16 @@ static bool read_sections(struct apr_reading *r)
 	return check_apart(r);
 }
 
+/* Of a shard that does not say which it is, the others are not looked for. */
+static void tell_place(struct apr_reading *r)
+{
+	struct shard_place place;
+	if ((r->h.flags & APR_SHARDED) != 0 && !apr_shards.place(r->job->model, &place))
+		apr_tell(r, TN_WARNING, TN_E_CORRUPT, 6,
+		         "the flag SHARDED is set, and no 'sharding' in the metadata says which of how many shards "
+		         "this is: it is read as a model of its own");
+}
+
 /* What is read stays in the model; the way in which it was stored does not. */
 static bool finish(struct apr_reading *r)
 {
@@ -354,7 +364,10 @@ static bool finish(struct apr_reading *r)
 	tell_header(r);
 	read_end(r);
 	tell_odd(r);
-	return keep_header(r) && name_dialect(r);
+	if (!keep_header(r) || !name_dialect(r))
+		return false;
+	tell_place(r);
+	return true;
 }
 
 /* Where a flag says compressed and there is no metadata to be read, the file may be compressed

@@ -170,5 +170,7 @@ tn_code gguf_parse(struct parse_job *job)
 	       && read_alignment(&r) && take_slack(&r)
 	       && gguf_read_infos(&r)
 	       && check_header_limit(&r) && keep_layout(&r);
+	if (ok)
+		gguf_note_place(&r);
 	return ok ? TN_OK : job->err->code;
 }

@@ -22,6 +22,8 @@ bool gguf_no_memory(struct reading *r, const char *what);
 
 /* The pairs into the model's metadata; the cursor stands behind them. */
 bool gguf_read_pairs(struct reading *r);
+/* What is odd about the pairs that make the file a shard (shards.c). */
+void gguf_note_place(struct reading *r);
 /* The alignment of a shard that does not say it, once its infos have been read: offsets count from the data still. */
 bool gguf_settle_alignment(struct reading *r, const struct tensor *t, uint64_t n);
 /* The infos into the model's tensors, sizes and places included. */

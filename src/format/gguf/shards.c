@@ -5,21 +5,44 @@
  *	split.count          u16
  *	split.tensors.count  i32  of all shards
  */
-#include "format/gguf/layout.h"
+#include "format/gguf/read.h"
 
 #define NUMBER_KEY  "split.no"
 #define COUNT_KEY   "split.count"
 #define TENSORS_KEY "split.tensors.count"
 
 /* What a merging tool leaves behind, a count of 0 or 1, marks no shard. */
+static bool is_counted(const struct model *m, uint64_t *n)
+{
+	return tn_meta_u64(meta_find(m->metadata, VIEW(COUNT_KEY)), n) && *n >= 2;
+}
+
 static bool place(const struct model *m, struct shard_place *out)
 {
-	if (!tn_meta_u64(meta_find(m->metadata, VIEW(COUNT_KEY)), &out->n) || out->n < 2 ||
-	    !tn_meta_u64(meta_find(m->metadata, VIEW(NUMBER_KEY)), &out->k))
+	if (!is_counted(m, &out->n) || !tn_meta_u64(meta_find(m->metadata, VIEW(NUMBER_KEY)), &out->k))
 		return false;
 	if (!tn_meta_u64(meta_find(m->metadata, VIEW(TENSORS_KEY)), &out->tensors))
 		out->tensors = UINT64_MAX;
 	return true;
+}
+
+void gguf_note_place(struct reading *r)
+{
+	struct shard_place ignored;
+	uint64_t n;
+	if (is_counted(r->job->model, &n) && !place(r->job->model, &ignored))
+		gguf_note(r, TN_WARNING, TN_E_CORRUPT, TN_NO_OFFSET, NO_TENSOR,
+		          "this is one of %llu shards, and no " NUMBER_KEY " says which: it is read as a model of its own, and llama.cpp "
+		          "refuses it", (unsigned long long)n);
+}
+
+/* What a merging tool left behind is there no longer when the shards are merged. */
+static void note_replaced(struct shard_job *job)
+{
+	uint64_t n;
+	if (job->place.k == 0 && !is_counted(job->model, &n) && meta_find(job->model->metadata, VIEW(COUNT_KEY)) != NULL)
+		report_add(job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, NO_TENSOR,
+		           GGUF ": the model's own 'split.*', by which it is a whole one, give way to those of the shards");
 }
 
 static void make_whole(struct model *m)
@@ -49,6 +72,7 @@ static tn_code make_shard(struct shard_job *job)
 	m->metadata = job->place.k == 0 ? meta_clone(job->mem, m->metadata, false) : meta_new(job->mem, TN_META_MAP);
 	if (m->metadata == NULL || (job->place.k != 0 && !only_own_native(job)))
 		return arena_err(job->mem, job->err, GGUF ": shard");
+	note_replaced(job);
 	make_whole(m); /* a shard may be split again */
 	bool ok = meta_add_uint(job->mem, m->metadata, VIEW(NUMBER_KEY), job->place.k, 16) != NULL &&
 	          meta_add_uint(job->mem, m->metadata, VIEW(COUNT_KEY), job->place.n, 16) != NULL &&
