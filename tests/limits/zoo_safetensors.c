@@ -289,16 +289,26 @@ static void missing_tensor(struct buf *b, unsigned i) { buf_printf(b, "%s\"%x\":
 static void same_entry(struct buf *b, unsigned i) { buf_printf(b, "%s\"a\":\"shard.safetensors\"", i != 0 ? "," : ""); }
 static void path_entry(struct buf *b, unsigned i) { buf_printf(b, "%s\"%x\":\"../%x/shard.safetensors\"", i != 0 ? "," : "", i, i); }
 
+static void number_pair(struct buf *b, unsigned i) { buf_printf(b, "%s\"%x\":0", i != 0 ? "," : "", i); }
+
 static void missing_files(struct buf *b) { weight_map(b, missing_file); }
 static void missing_tensors(struct buf *b) { weight_map(b, missing_tensor); }
 static void same_entries(struct buf *b) { weight_map(b, same_entry); }
 static void path_entries(struct buf *b) { weight_map(b, path_entry); }
+
+static void index_keys(struct buf *b)
+{
+	buf_text(b, "{\"weight_map\":{\"a\":\"shard.safetensors\"},\"metadata\":{");
+	zoo_fill(b, number_pair, TAIL);
+	buf_text(b, "}}");
+}
+
 static void index_depth(struct buf *b) { buf_text(b, "{\"weight_map\":{},\"a\":"), zoo_repeat(b, "[", 0); }
 static void index_spaces(struct buf *b) { buf_text(b, "{\"weight_map\":{"), zoo_repeat(b, " ", 0); }
 
 const struct animal zoo_sets[] = {
 	{ "index-missing-files", missing_files, INDEX }, { "index-missing-tensors", missing_tensors, INDEX },
 	{ "index-one-name", same_entries, INDEX }, { "index-paths", path_entries, INDEX },
-	{ "index-depth", index_depth, INDEX }, { "index-spaces", index_spaces, INDEX },
+	{ "index-keys", index_keys, INDEX }, { "index-depth", index_depth, INDEX }, { "index-spaces", index_spaces, INDEX },
 	{ NULL, NULL, NULL },
 };

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "io/typed_json.h"
+#include "model/meta_index.h"
 
 #include <stdlib.h>
 
@@ -87,26 +88,37 @@ static tn_code list_owners(struct index_job *job, const struct json_val *map)
 	return TN_OK;
 }
 
+/* False when memory is out. What spells no value is passed over. */
+static bool keep_member(struct index_job *job, struct meta_index *kept, const struct json_iter *member)
+{
+	bool nomem = false;
+	struct tn_meta *node = typed_json_get(job->mem, member->val, &nomem);
+	if (node == NULL)
+		return !nomem;
+	tn_view key = arena_copy(job->mem, member->key);
+	if (key.ptr == NULL)
+		return false;
+	meta_index_set(kept, key, node);
+	return true;
+}
+
 /* What the index says of the set beside total_size, which is computed. */
 static tn_code keep_metadata(struct index_job *job, const struct json_val *from)
 {
 	struct shard_index *ix = job->index;
+	struct tn_meta *map = meta_new(job->mem, TN_META_MAP);
+	struct meta_index kept;
+	if (map == NULL || !meta_index_init(&kept, job->mem, map, json_count(from)))
+		return arena_err(job->mem, job->err, SAFETENSORS ": index");
 	for (struct json_iter it = json_items(from); json_next(&it); ) {
-		bool nomem = false;
 		if (view_is(it.key, TOTAL_SIZE) && json_type(it.val) == JSON_UINT) {
 			ix->has_total = true;
 			ix->total = json_uint(it.val);
-			continue;
+		} else if (!keep_member(job, &kept, &it)) {
+			return arena_err(job->mem, job->err, SAFETENSORS ": index");
 		}
-		if (ix->metadata == NULL && (ix->metadata = meta_new(job->mem, TN_META_MAP)) == NULL)
-			return arena_err(job->mem, job->err, SAFETENSORS ": index");
-		struct tn_meta *node = typed_json_get(job->mem, it.val, &nomem);
-		tn_view key = arena_copy(job->mem, it.key);
-		if (nomem || key.ptr == NULL)
-			return arena_err(job->mem, job->err, SAFETENSORS ": index");
-		if (node != NULL)
-			meta_set(ix->metadata, key, node);
 	}
+	ix->metadata = kept.n != 0 ? map : NULL;
 	return TN_OK;
 }
 

@@ -57,12 +57,17 @@ static bool order_tensors(struct hf *h)
 /* Every checkpoint says which library wrote it. Anything else is the user's, and travels on. */
 static bool keep_metadata(struct hf *h)
 {
-	struct tn_meta *to = h->job->out->metadata;
-	for (const struct tn_meta *n = h->job->model->metadata->as.kids.first; n != NULL; n = n->next) {
-		if (view_is(n->key, "format") || meta_find(to, n->key) != NULL)
+	const struct tn_meta *from = h->job->model->metadata;
+	struct meta_index to;
+	if (!meta_index_init(&to, h->job->mem, h->job->out->metadata, tn_meta_count(from)))
+		return hf_no_memory(h);
+	for (const struct tn_meta *n = from->as.kids.first; n != NULL; n = n->next) {
+		if (view_is(n->key, "format") || meta_index_find(&to, n->key) != NULL)
 			continue;
-		if (meta_append(to, n->key, meta_clone(h->job->mem, n, false)) == NULL)
+		struct tn_meta *copy = meta_clone(h->job->mem, n, false);
+		if (copy == NULL)
 			return hf_no_memory(h);
+		meta_index_set(&to, n->key, copy);
 	}
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include "format/format.h"
 #include "format/thin/layout.h"
+#include "model/meta_index.h"
 
 /* A tensor under the name that the archive gives it. */
 struct hf_tensor {
@@ -23,10 +24,19 @@ struct hf_stage {
 	uint64_t        first, n;   /* in refs */
 };
 
+/* What the config says of all weights that are packed. */
+struct hf_packing {
+	tn_view  scheme;               /* ptr is NULL: nothing, as for the others */
+	uint64_t bits, group;
+	bool     has_bits, has_group;
+};
+
 struct hf {
 	struct checkpoint_job *job;
 	/* hf_config.c */
 	const struct tn_meta  *config;     /* that of the text model */
+	struct meta_index      members;    /* of config, which is asked for each layer */
+	struct hf_packing      packing;
 	bool                   multimodal; /* it stood inside another one */
 	uint64_t              *dropped;    /* layers left out, ascending */
 	uint64_t               n_dropped;

@@ -19,7 +19,7 @@ static tn_view next_name(const char **names)
 bool hf_uint(const struct hf *h, const char *names, uint64_t *out)
 {
 	while (*names != '\0') {
-		const struct tn_meta *v = tn_meta_find(h->config, next_name(&names));
+		const struct tn_meta *v = meta_index_find(&h->members, next_name(&names));
 		if (v != NULL && v->type == TN_META_UINT) {
 			*out = v->as.u;
 			return true;
@@ -56,7 +56,7 @@ bool hf_string(const struct tn_meta *map, const char *names, tn_view *out)
 
 const struct tn_meta *hf_value(const struct hf *h, const char *name)
 {
-	const struct tn_meta *v = tn_meta_find(h->config, tn_text(name));
+	const struct tn_meta *v = meta_index_find(&h->members, tn_text(name));
 	return v != NULL && v->type != TN_META_NULL ? v : NULL;
 }
 
@@ -81,7 +81,7 @@ bool hf_shares_kv(const struct hf *h, uint64_t layer)
 /* ---- A text model inside another one ---- */
 
 /* What the outer object says of the whole counts for the text as well. */
-static const struct tn_meta *text_config(struct hf *h, const struct tn_meta *outer)
+static struct tn_meta *text_config(struct hf *h, struct tn_meta *outer)
 {
 	static const char *const inherited[] = { "architectures", "tie_word_embeddings", "model_type" };
 	const struct tn_meta *inner = meta_find(outer, VIEW("text_config"));
@@ -123,6 +123,31 @@ static bool drop_layers(struct hf *h)
 	return true;
 }
 
+/* ---- Weights that are packed ---- */
+
+/* The first of the names that is there decides, also where it is no number that fits. */
+static bool stated(const struct tn_meta *map, const char *const *names, size_t n, uint64_t max, uint64_t *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct tn_meta *v = tn_meta_find(map, tn_text(names[i]));
+		if (v == NULL)
+			continue;
+		*out = v->type == TN_META_UINT ? v->as.u : UINT64_MAX;
+		return v->type == TN_META_UINT && v->as.u <= max;
+	}
+	return false;
+}
+
+static void read_packing(struct hf *h)
+{
+	static const char *const bits[] = { "bits", "weight_bits", "num_bits" }, *const group[] = { "group_size", "block_size" };
+	const struct tn_meta *quant = tn_meta_find(h->config, VIEW("quantization_config"));
+	struct hf_packing *p = &h->packing;
+	hf_string(quant, "quant_method", &p->scheme);
+	p->has_bits = stated(quant, bits, 3, UINT8_MAX, &p->bits);
+	p->has_group = stated(quant, group, 2, UINT64_MAX, &p->group);
+}
+
 /* ---- The whole ---- */
 
 static bool list_types(struct hf *h)
@@ -153,13 +178,15 @@ bool hf_read_config(struct hf *h)
 	struct checkpoint_job *job = h->job;
 	struct text t = text_over(job->config, 0, job->mem, job->err);
 	t.what = "config.json";
-	const struct tn_meta *root = text_tree(&t);
+	struct tn_meta *root = text_tree(&t), *config;
 	if (root == NULL || !text_end(&t))
 		return job->err->code == TN_OK && hf_no_memory(h);
 	if (root->type != TN_META_MAP)
 		return hf_fail(h, "config.json holds no object");
-	h->config = text_config(h, root);
-	if (h->config == NULL)
+	config = text_config(h, root);
+	if (config == NULL || !meta_index_init(&h->members, job->mem, config, 0))
 		return hf_no_memory(h);
+	h->config = config;
+	read_packing(h);
 	return list_types(h) && drop_layers(h) && count_layers(h);
 }

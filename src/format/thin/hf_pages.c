@@ -155,32 +155,12 @@ static bool put_mxfp4(struct hf *h, tn_view name, struct tn_meta *map)
 	       put_number(h, map, EXTRA_GROUP, 32, 64) && put_text(h, map, EXTRA_SCALES, scales);
 }
 
-/* The first of the names that is there decides, also where it is no number that fits. */
-static bool stated(const struct tn_meta *map, const char *const *names, size_t n, uint64_t max, uint64_t *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct tn_meta *v = tn_meta_find(map, tn_text(names[i]));
-		if (v == NULL)
-			continue;
-		*out = v->type == TN_META_UINT ? v->as.u : UINT64_MAX;
-		return v->type == TN_META_UINT && v->as.u <= max;
-	}
-	return false;
-}
-
 static bool put_stated(struct hf *h, struct tn_meta *map)
 {
-	static const char *const bits[] = { "bits", "weight_bits", "num_bits" }, *const group[] = { "group_size", "block_size" };
-	const struct tn_meta *quant = tn_meta_find(h->config, VIEW("quantization_config"));
-	tn_view scheme;
-	uint64_t v;
-	if (quant == NULL)
-		return true;
-	if (hf_string(quant, "quant_method", &scheme) && !put_text(h, map, EXTRA_SCHEME, scheme))
-		return false;
-	if (stated(quant, bits, 3, UINT8_MAX, &v) && !put_number(h, map, EXTRA_BITS, v, 8))
-		return false;
-	return !stated(quant, group, 2, UINT64_MAX, &v) || put_number(h, map, EXTRA_GROUP, v, 64);
+	const struct hf_packing *p = &h->packing;
+	return (p->scheme.ptr == NULL || put_text(h, map, EXTRA_SCHEME, p->scheme)) &&
+	       (!p->has_bits || put_number(h, map, EXTRA_BITS, p->bits, 8)) &&
+	       (!p->has_group || put_number(h, map, EXTRA_GROUP, p->group, 64));
 }
 
 /* ---- The page ---- */
