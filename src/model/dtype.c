@@ -66,6 +66,14 @@ bool shape_elements(uint32_t rank, const uint64_t *shape, uint64_t *out)
 	return true;
 }
 
+bool shape_is_empty(uint32_t rank, const uint64_t *shape)
+{
+	for (uint32_t i = 0; i < rank; i++)
+		if (shape[i] == 0)
+			return true;
+	return false;
+}
+
 /* Why a shape has no size. */
 enum size_fault { SIZE_KNOWN, SIZE_FREE, SIZE_OVERFLOWS, SIZE_RAGGED };
 

@@ -30,6 +30,8 @@ enum block_rule {
 
 /* Elements of a shape: the product, 0 as soon as one dimension is 0 whatever the others are, 1 for rank 0. */
 bool shape_elements(uint32_t rank, const uint64_t *shape, uint64_t *out);
+/* Some dimension is 0: there are no elements, and no bytes, whatever their type. */
+bool shape_is_empty(uint32_t rank, const uint64_t *shape);
 /* Bytes of a tensor. LIMIT: over 64 bits. CORRUPT: the elements fill no whole bytes or blocks.
  * UNSUPPORTED: the size does not follow from the shape. The messages carry no prefix: "shape overflows 64 bits". */
 tn_code dtype_bytes(tn_dtype d, enum block_rule rule, uint32_t rank, const uint64_t *shape, uint64_t *out,

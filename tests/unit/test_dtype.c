@@ -166,6 +166,15 @@ static void the_message_says_what_does_not_fit(void **state)
 	assert_int_equal(err.code, TN_OK);
 }
 
+static void a_dimension_of_0_makes_a_shape_empty(void **state)
+{
+	(void)state;
+	assert_false(shape_is_empty(0, NULL));
+	assert_false(shape_is_empty(2, (uint64_t[]){ P(32), P(32) }));
+	assert_true(shape_is_empty(3, (uint64_t[]){ P(32), P(32), 0 }));
+	assert_true(shape_is_empty(1, (uint64_t[]){ 0 }));
+}
+
 static void elements_are_the_product(void **state)
 {
 	(void)state;
@@ -201,6 +210,7 @@ int main(void)
 		cmocka_unit_test(sizes_follow_from_shapes),
 		cmocka_unit_test(the_message_says_what_does_not_fit),
 		cmocka_unit_test(elements_are_the_product),
+		cmocka_unit_test(a_dimension_of_0_makes_a_shape_empty),
 		cmocka_unit_test(swap_units),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,6 +370,52 @@ static void unknown_types_keep_their_length(void **state)
 	tempdir_remove(folder);
 }
 
+/* A reader would take the next tensor for part of the one before. */
+static void unknown_types_without_bytes_stand_last(void **state)
+{
+	(void)state;
+	const uint64_t eight = 8;
+	struct made m = made_head(2, 0, false);
+	made_info(&m, "a", 1, &eight, 0, 0);
+	made_info(&m, "z", 1, &eight, 144, 32);
+	made_pad(&m, 32);
+	buf_fill(&m.b, 3, 32);
+	tn_file *f = reopen(buf_bytes(&m.b));
+	tn_writer *w;
+	uint64_t size;
+	MUST(tn_writer_of(&w, f, NULL, &err_));
+	MUST(tn_writer_size(w, &size, &err_));
+	assert_int_equal(size, m.b.len);
+	add(w, VIEW("after"), TN_F32, 1, &eight);
+	assert_int_equal(tn_writer_size(w, &size, NULL), TN_E_LOSSY);
+	tn_writer_free(w);
+	tn_close(f);
+	buf_fini(&m.b);
+}
+
+/* A tensor of the type 144 with a dimension of 0 has no bytes in a GGUF file; one that was carried may. */
+static void unknown_types_without_elements_have_no_bytes(void **state)
+{
+	(void)state;
+	static const char text[] =
+	        "{\"__metadata__\":{\"tenon.meta\":\"{\\\"tenon\\\":1,\\\"tensors\\\":{\\\"a\\\":{\\\"dtype\\\":\\\"opaque\\\","
+	        "\\\"dtype_text\\\":\\\"type 144\\\",\\\"shape\\\":[0],\\\"extras\\\":{\\\"gguf\\\":{\\\"type\\\":{\\\"$u32\\\":144}}}}}}\"},"
+	        "\"a\":{\"dtype\":\"U8\",\"shape\":[5],\"data_offsets\":[0,5]}}";
+	struct made m = { .big = false };
+	buf_init(&m.b, 0);
+	made_number(&m, strlen(text), 64);
+	buf_text(&m.b, text);
+	buf_fill(&m.b, 3, 5);
+	tn_file *f = reopen(buf_bytes(&m.b));
+	assert_int_equal(tn_tensor_at(f, 0).dtype, TN_OPAQUE);
+	tn_convert_options how = { .format = "gguf", .dry_run = true };
+	assert_int_equal(tn_convert(f, "x", &how, NULL, NULL), TN_E_LOSSY);
+	how.write.carry = true;
+	MUST(tn_convert(f, "x", &how, NULL, &err_));
+	tn_close(f);
+	buf_fini(&m.b);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof pool; i++)
@@ -385,6 +431,8 @@ int main(void)
 		cmocka_unit_test(every_type_turns_and_turns_back),
 		cmocka_unit_test(unknown_types_cannot_be_turned),
 		cmocka_unit_test(unknown_types_keep_their_length),
+		cmocka_unit_test(unknown_types_without_bytes_stand_last),
+		cmocka_unit_test(unknown_types_without_elements_have_no_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static bool unknown_type(struct reading *r, struct tensor *t, uint64_t at, uint3
 		          "the type %s was removed: llama.cpp refuses the file", name);
 	else
 		gguf_note(r, TN_WARNING, TN_E_UNSUPPORTED, at, t->name,
-		          "%s is not known: its size is taken from what follows", name);
+		          shape_is_empty(t->rank, t->shape) ? "%s is not known" : "%s is not known: its size is taken from what follows", name);
 	return true;
 }
 
@@ -152,8 +152,8 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What has no size of its own reaches to the next tensor that begins behind it, or to the end of
- * the file. */
+/* What has elements and no size of its own reaches to the next tensor that begins behind it, or to
+ * the end of the file. */
 static bool infer_sizes(struct reading *r, struct tensor *t, uint64_t n)
 {
 	uint64_t unknown = 0, *starts;
@@ -167,7 +167,7 @@ static bool infer_sizes(struct reading *r, struct tensor *t, uint64_t n)
 		starts[i] = t[i].offset;
 	qsort(starts, (size_t)n, sizeof *starts, by_value);
 	for (uint64_t i = 0; i < n; i++) {
-		if (t[i].dtype != TN_OPAQUE)
+		if (t[i].dtype != TN_OPAQUE || shape_is_empty(t[i].rank, t[i].shape))
 			continue;
 		uint64_t low = 0, high = n; /* of the first start behind this one */
 		while (low < high) {

@@ -130,14 +130,20 @@ static tn_code print_head(struct writing *w, tn_view *head)
 	return head->ptr != NULL ? TN_OK : arena_err(w->job->mem, w->job->err, GGUF ": header");
 }
 
-/* How long a tensor of an unknown type is, only the next one or the end of the file says: padding would become its own.
- * Behind the last one there can be none. */
+/* How long a tensor of an unknown type is, only the next one that begins behind it or the end of the file says, unless it has
+ * no elements: padding would become its own, and from one without bytes the next one would not be told apart. */
+static bool keeps_length(const struct writing *w, const struct tensor *t)
+{
+	return shape_is_empty(t->rank, t->shape) || (t->nbytes != 0 && pad_to(t->nbytes, w->align) == 0);
+}
+
+/* Behind the last one, where it is of an unknown type, there can be no padding. */
 static void pad_tensor(const struct writing *w, uint64_t k)
 {
 	const struct tensor *t = &w->m->tensors[w->tensors[k].i];
 	bool last = k + 1 == w->n, unknown = w->tensors[k].unknown;
-	if (unknown && pad_to(t->nbytes, w->align) != 0 && !last)
-		job_lossy(w->job, t->name, GGUF ": a tensor of an unknown type becomes longer by its padding");
+	if (unknown && !last && !keeps_length(w, t))
+		job_lossy(w->job, t->name, GGUF ": a tensor of an unknown type becomes longer by its padding, or by the next one");
 	if (!unknown || !last)
 		plan_align(w->job->plan, w->align);
 }

@@ -27,11 +27,12 @@ static tn_dtype stand_in(tn_dtype d)
 	}
 }
 
-/* The number that the tensor had when it was read, of a type that is not live. */
+/* The number that the tensor had when it was read, of a type that is not live. What has bytes and no elements would lose
+ * them: the reader gives such a shape none. */
 static bool kept_type(const struct tensor *t, uint32_t *id)
 {
 	return t->dtype == TN_OPAQUE && tn_meta_u32(gguf_own(t->extras, EXTRA_TYPE), id) &&
-	       !gguf_type_is_live(*id);
+	       !gguf_type_is_live(*id) && (t->nbytes == 0 || !shape_is_empty(t->rank, t->shape));
 }
 
 /* ---- Shapes ---- */
