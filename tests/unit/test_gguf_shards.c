@@ -464,6 +464,25 @@ static void padding_is_mended(void **state)
 	free(in), free(out);
 }
 
+/* Where it ends, only the end of the file says: with padding it would be another tensor. */
+static void an_unknown_type_is_not_padded(void **state)
+{
+	(void)state;
+	const uint64_t eight = 8;
+	struct made m = made_head(1, 0, false);
+	made_info(&m, "a", 1, &eight, 144, 0);
+	made_pad(&m, 32);
+	buf_fill(&m.b, 3, 5);
+	char *in = kit_store(folder, "bad.gguf", buf_bytes(&m.b)), *out = files_join(folder, "good.gguf");
+	tn_report *report;
+	assert_int_equal(tn_repair(in, out, NULL, NULL, &report, NULL), TN_OK);
+	assert_true(set_kit_says(report, TN_NOTE, "nothing to mend"));
+	assert_false(files_exist(out));
+	tn_report_free(report);
+	buf_fini(&m.b);
+	free(in), free(out);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -473,6 +492,7 @@ int main(void)
 		CASE(alignment_of_the_first_holds_for_all), CASE(alignment_of_its_own), CASE(alignment_that_nothing_tells),
 		CASE(numbers_from_zero),     CASE(more_than_names_have_room_for),
 		CASE(count_without_a_number), CASE(shard_under_another_name), CASE(marks_of_a_whole_model),
+		CASE(an_unknown_type_is_not_padded),
 	};
 	return cmocka_run_group_tests_name("gguf_shards", tests, NULL, NULL);
 }

@@ -205,15 +205,21 @@ static void note_order(struct reading *r, const struct tensor *t, uint64_t n)
 	}
 }
 
-/* Writers pad the last tensor too, and llama.cpp reads that padding. */
+/* Writers pad the last tensor too, and llama.cpp reads that padding. Behind one of an unknown type, which reaches to the
+ * end of the file, ours puts none: it would become longer. */
 static void note_end(struct reading *r, const struct tensor *t, uint64_t n)
 {
 	uint64_t end = 0, padded;
-	for (uint64_t i = 0; i < n; i++)
-		end = max_u64(end, t[i].offset + t[i].stored);
+	bool sized = true;
+	for (uint64_t i = 0; i < n; i++) {
+		if (t[i].offset + t[i].stored <= end)
+			continue;
+		end = t[i].offset + t[i].stored;
+		sized = t[i].dtype != TN_OPAQUE;
+	}
 	if (end > r->job->size || !align_up(end, r->align, &padded))
 		return;
-	if (padded > r->job->size && r->job->mend)
+	if (padded > r->job->size && r->job->mend && sized)
 		job_mended(r->job, r->job->size, GGUF ": %s of padding at the end are missing: added", N_BYTES(padded - r->job->size));
 	else if (padded > r->job->size)
 		gguf_note(r, TN_WARNING, TN_E_TRUNCATED, r->job->size, NO_TENSOR,
