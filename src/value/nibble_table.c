@@ -9,6 +9,8 @@
  * their value, so that all are whole, and their scales are halved for it. */
 #include "value/codec.h"
 
+#include <float.h>
+
 /* What a byte of two nibbles says: the low one's value in the low half of a number, the high one's in the high half. A row has
  * one high nibble. */
 #define PAIR(low, high)            (int16_t)((high) * 256 + ((low) & 255))
@@ -78,11 +80,33 @@ static inline unsigned nearest_four(float v, float scale)
 	return (unsigned)(code != 0 && v < 0 ? code + 8 : code);
 }
 
-static inline void find_fours(const float *restrict in, size_t n, float scale, uint8_t *restrict qs)
+/* The same as ggml finds it, by differences: far beyond the largest four they are rounded, and a four that is infinite is
+ * near to nothing. The first of the least counts. */
+static unsigned least_difference(float v, float scale)
+{
+	static const float fours[] = { 0, 1, 2, 3, 4, 6, 8, 12 };
+	float a = abs_f32(v), least = a;
+	unsigned code = 0;
+	for (unsigned k = 1; k < 8; k++) {
+		float difference = abs_f32(fours[k] * scale - a);
+		if (difference < least) {
+			least = difference;
+			code = k;
+		}
+	}
+	return code != 0 && v < 0 ? code + 8 : code;
+}
+
+/* max: the largest magnitude of the 2n elements. */
+static inline void find_fours(const float *restrict in, size_t n, float max, float scale, uint8_t *restrict qs)
 {
 	uint32_t codes[32];
-	for (size_t j = 0; j < 2 * n; j++)
-		codes[j] = nearest_four(in[j], scale);
+	if (16 * scale <= FLT_MAX && max < 16 * scale)
+		for (size_t j = 0; j < 2 * n; j++)
+			codes[j] = nearest_four(in[j], scale);
+	else
+		for (size_t j = 0; j < 2 * n; j++)
+			codes[j] = least_difference(in[j], scale);
 	for (size_t j = 0; j < n; j++)
 		qs[j] = (uint8_t)(codes[j] | codes[j + n] << 4);
 }
@@ -113,15 +137,16 @@ static int floor_log2(float v)
 
 static uint8_t mxfp4_scale(float max)
 {
-	int e = max > 0 ? floor_log2(max) - 2 + 127 : 0;
-	return (uint8_t)(e < 0 ? 0 : e > 252 ? 252 : e);
+	int e = max > 0 ? floor_log2(max) - 2 + 127 : 0; /* at most 253 */
+	return (uint8_t)(e < 0 ? 0 : e);
 }
 
 static void encode_mxfp4(const float *restrict in, uint8_t *restrict out, size_t n)
 {
 	for (; n > 0; n -= 32, in += 32, out += 17) {
-		out[0] = mxfp4_scale(block_max(in, 32));
-		find_fours(in, 16, half_e8m0(out[0]), out + 1);
+		float max = block_max(in, 32);
+		out[0] = mxfp4_scale(max);
+		find_fours(in, 16, max, half_e8m0(out[0]), out + 1);
 	}
 }
 
@@ -144,26 +169,27 @@ static void decode_nvfp4(const uint8_t *restrict in, float *restrict out, size_t
 			look_up(in + 4 + 8 * g, 8, doubled, half_e4m3(in[g]), out + 16 * g);
 }
 
-/* Ties are rounded up, not to even. */
+/* Ties are rounded up, not to even. For ggml the numbers whose exponent is that of the NaN are all too large: what comes to
+ * 256 and more becomes 448. */
 static uint8_t e4m3_scale(float v)
 {
 	if (v < 0x1p-6f) {
 		float steps = v * 512 + 0.5f;
 		return (uint8_t)clamp_f32(steps, 0, 7);
 	}
-	uint32_t bits = f32_bits(v < 448 ? v : 448);
-	uint32_t code = (bits - (120u << 23) + (1u << 19)) >> 20;
-	return (uint8_t)(code < 0x7e ? code : 0x7e);
+	uint32_t code = (f32_bits(v) - (120u << 23) + (1u << 19)) >> 20;
+	return (uint8_t)(code < 0x78 ? code : 0x7e);
 }
 
 static void encode_nvfp4(const float *restrict in, uint8_t *restrict out, size_t n)
 {
 	for (; n > 0; n -= 64, in += 64, out += 36)
 		for (size_t g = 0; g < 4; g++) {
-			out[g] = e4m3_scale(block_max(in + 16 * g, 16) / 6);
+			float max = block_max(in + 16 * g, 16);
+			out[g] = e4m3_scale(max / 6);
 			float scale = half_e4m3(out[g]);
 			if (scale > 0)
-				find_fours(in + 16 * g, 8, scale, out + 4 + 8 * g);
+				find_fours(in + 16 * g, 8, max, scale, out + 4 + 8 * g);
 			else
 				memset(out + 4 + 8 * g, 0, 8);
 		}
