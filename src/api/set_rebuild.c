@@ -15,8 +15,10 @@
 struct owned {
 	tn_view  name;
 	size_t   part;
+	size_t   rival;  /* another file with as good a claim; NOBODY */
 	uint64_t nbytes;
 };
+#define NOBODY SIZE_MAX
 
 struct rebuild {
 	tn_file          *f;     /* the parts alone: they make no model yet */
@@ -110,36 +112,44 @@ static bool is_numbered(const struct rebuild *b, size_t part)
 	return series_parse(tn_text(part_name(&b->f->parts[part])), &series);
 }
 
-/* 1: the second is the owner; 0: the first; -1: nobody knows. */
-static int decide(const struct rebuild *b, tn_view name, size_t first, size_t second)
+/* What speaks for a file as the owner of a name that others have too. */
+enum claim { CLAIM_NONE, CLAIM_NUMBER, CLAIM_OLD_INDEX };
+
+static enum claim claim_to(const struct rebuild *b, tn_view name, size_t part)
 {
 	const char *file;
-	if (old_owner(b, name, &file)) {
-		if (strcmp(file, part_name(&b->f->parts[first])) == 0)
-			return 0;
-		if (strcmp(file, part_name(&b->f->parts[second])) == 0)
-			return 1;
-	}
-	if (is_numbered(b, first) != is_numbered(b, second))
-		return is_numbered(b, second);
-	return -1;
+	if (old_owner(b, name, &file) && strcmp(file, part_name(&b->f->parts[part])) == 0)
+		return CLAIM_OLD_INDEX;
+	return is_numbered(b, part) ? CLAIM_NUMBER : CLAIM_NONE;
 }
 
-static tn_code own(struct rebuild *b, size_t part, const struct tensor *t)
+/* The best claim counts; that two are equally good says nothing as long as a better one may follow. */
+static void own(struct rebuild *b, size_t part, const struct tensor *t)
 {
-	uint64_t other;
-	b->list[b->n] = (struct owned){ t->name, part, t->stored };
-	if (strmap_add(&b->names, name_at, b->list, b->n, &other)) {
+	uint64_t at;
+	struct owned *mine = &b->list[b->n], *first;
+	*mine = (struct owned){ t->name, part, NOBODY, t->stored };
+	if (strmap_add(&b->names, name_at, b->list, b->n, &at)) {
 		b->n++;
-		return TN_OK;
+		return;
 	}
-	int which = decide(b, t->name, b->list[other].part, part);
-	if (which < 0)
-		return err_set(b->err, TN_E_CORRUPT, TN_NO_OFFSET, "tensor '%s' is in '%s' and in '%s': which of them counts cannot be told",
-		               ESC(t->name), ESC(tn_text(part_name(&b->f->parts[b->list[other].part]))),
-		               ESC(tn_text(part_name(&b->f->parts[part]))));
-	if (which == 1)
-		b->list[other] = b->list[b->n];
+	first = &b->list[at];
+	enum claim his = claim_to(b, t->name, first->part), ours = claim_to(b, t->name, part);
+	if (ours > his)
+		*first = *mine;
+	else if (ours == his && first->rival == NOBODY)
+		first->rival = part;
+}
+
+static tn_code check_rivals(struct rebuild *b)
+{
+	for (uint64_t i = 0; i < b->n; i++) {
+		const struct owned *o = &b->list[i];
+		if (o->rival != NOBODY)
+			return err_set(b->err, TN_E_CORRUPT, TN_NO_OFFSET,
+			               "tensor '%s' is in '%s' and in '%s': which of them counts cannot be told", ESC(o->name),
+			               ESC(tn_text(part_name(&b->f->parts[o->part]))), ESC(tn_text(part_name(&b->f->parts[o->rival]))));
+	}
 	return TN_OK;
 }
 
@@ -155,9 +165,8 @@ static tn_code list_owners(struct rebuild *b)
 		strmap_add(&b->before, owner_at, b->old.says.owners, i, &other);
 	for (size_t p = 0; p < b->f->n_parts; p++)
 		for (uint64_t i = 0; i < b->f->parts[p].model.n; i++)
-			if (own(b, p, &b->f->parts[p].model.tensors[i]) != TN_OK)
-				return b->err->code;
-	return TN_OK;
+			own(b, p, &b->f->parts[p].model.tensors[i]);
+	return check_rivals(b);
 }
 
 /* ---- What changes ---- */

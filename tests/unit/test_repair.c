@@ -128,6 +128,36 @@ static void decides_who_owns(void **state)
 	tn_close(f);
 }
 
+static void owned_by(size_t part)
+{
+	tn_file *f;
+	assert_int_equal(tn_open(&f, folder, NULL, NULL), TN_OK);
+	assert_int_equal(tn_tensor_at(f, kit_find(f, "a")).part, part);
+	assert_int_equal(tn_report_of(tn_warnings(f), TN_ERROR), 0);
+	tn_close(f);
+}
+
+/* Those that nothing speaks for may come first, and be many. */
+static void decides_among_many(void **state)
+{
+	(void)state;
+	set_kit_store(folder);
+	put("a1.safetensors", set_kit_file("agh"));
+	put("a2.safetensors", set_kit_file("ai"));
+	put("a3.safetensors", set_kit_file("aj"));
+	rebuilt(NULL, NULL);
+	owned_by(3);
+	set_kit_text(folder, SET_INDEX, "{\"weight_map\":{\"a\":\"a3.safetensors\"}}");
+	rebuilt(NULL, NULL);
+	owned_by(2);
+	put(SET_SHARD(3), set_kit_file("aef"));
+	set_kit_text(folder, SET_INDEX, "{\"weight_map\":{\"a\":\"" SET_SHARD(3) "\"}}");
+	rebuilt(NULL, NULL);
+	owned_by(5);
+	set_kit_remove(folder, SET_INDEX);
+	not_rebuilt(TN_E_CORRUPT, "tensor 'a' is in '" SET_SHARD(1) "' and in '" SET_SHARD(3) "'");
+}
+
 static void does_not_guess(void **state)
 {
 	(void)state;
@@ -292,7 +322,7 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(makes_what_split_makes), CASE(decides_who_owns),        CASE(does_not_guess), CASE(a_link_stays),
+		CASE(makes_what_split_makes), CASE(decides_who_owns),         CASE(decides_among_many),        CASE(does_not_guess), CASE(a_link_stays),
 		CASE(trailing_bytes),         CASE(header_padded_with_nuls), CASE(missing_format), CASE(nothing_to_mend),
 		CASE(what_cannot_be_mended),  CASE(a_set_by_its_index),
 	};
