@@ -43,7 +43,7 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 		.bare = s->rewrite && s->origin != NULL && s->origin->bare,
 		.allow_loss = opt->allow_loss, .carry = opt->carry, .recarry = s->recarry, .no_envelope = opt->no_envelope,
 		.keep_unknown = opt->keep_unknown, .endian = opt->endian, .align = opt->align,
-		.slack = opt->slack, .fit = s->fit, .compress = opt->compress, .packed = packed,
+		.slack = opt->slack, .fit = s->fit, .compress = opt->compress, .sources = s->sources, .packed = packed,
 		.mem = &s->mem, .plan = &s->plan, .report = s->report, .err = s->err,
 	};
 	if (opt->endian == TN_ENDIAN_BIG && (s->format->caps & CAP_BIG_ENDIAN) == 0)

@@ -5,6 +5,7 @@
 #include "format/shards.h"
 #include "io/envelope.h"
 #include "io/plan.h"
+#include "io/source_digest.h"
 #include "model/check.h"
 
 /* Turning a file's first bytes into a model. A pure function of its inputs: no system call. */
@@ -74,6 +75,8 @@ struct plan_job {
 	uint64_t            fit;          /* where the data shall start if the head fits before; 0: wherever it may */
 	uint64_t            align;        /* 0: the format's own */
 	tn_compress         compress;     /* NONE, or of a format with CAP_BLOCKS */
+	const struct source *sources;     /* [model->n] where their bytes will come from; NULL: not known. Looked at only where
+	                                     what is to be written depends on them */
 	const struct packing *packed;     /* [model->n] what compression makes of each tensor; NULL: not known yet */
 	struct arena       *mem;
 	struct plan        *plan;

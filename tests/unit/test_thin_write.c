@@ -131,6 +131,106 @@ static void a_slice_whose_page_is_not_whole_stands_alone(void **state)
 	free(bytes);
 }
 
+/* ---- Slices of pages that are tensors ---- */
+
+static bool is_slice(const tn_file *file, const char *name)
+{
+	return tn_meta_find(tn_tensor_at(file, kit_find(file, name)).extras, tn_text("fused_to")) != NULL;
+}
+
+static void holds(const tn_file *file, const char *name, const char *bytes)
+{
+	char got[16] = "";
+	tn_error err;
+	size_t i = kit_find(file, name);
+	assert_true(tn_tensor_at(file, i).nbytes < sizeof got);
+	assert_int_equal(tn_read(file, i, 0, got, (size_t)tn_tensor_at(file, i).nbytes, &err), TN_OK);
+	assert_string_equal(got, bytes);
+}
+
+/* As safetensors, where each has bytes of its own, with one of them changed. */
+static tn_view changed_elsewhere(const char *golden, const char *tensor, const char *bytes)
+{
+	uint8_t *from;
+	tn_file *file = open_case(golden, &from);
+	char *path = files_join(folder, "elsewhere.safetensors");
+	tn_error err;
+	tn_convert_options how = { .write.no_sync = true };
+	assert_int_equal(tn_convert(file, path, &how, NULL, &err), TN_OK);
+	tn_close(file);
+	free(from);
+	tn_view stored = files_load(path);
+	file = kit_open(stored);
+	memcpy((uint8_t *)(uintptr_t)stored.ptr + tn_tensor_at(file, kit_find(file, tensor)).offset, bytes, strlen(bytes));
+	tn_close(file);
+	free(path);
+	return stored;
+}
+
+static void a_slice_that_was_changed_elsewhere_gets_bytes_of_its_own(void **state)
+{
+	(void)state;
+	tn_view bytes = changed_elsewhere("good-overlapping_slices", "s1", "WXYZ");
+	tn_file *file = kit_open(bytes);
+	tn_converted done;
+	tn_file *thin = convert(file, &(tn_convert_options){ 0 }, &done);
+	holds(thin, "s1", "WXYZ");
+	holds(thin, "s3", "abcd");
+	assert_false(is_slice(thin, "s1"));
+	assert_true(is_slice(thin, "s2") && is_slice(thin, "s3"));
+	assert_true(says(done.report, "page 's1' stands by itself"));
+	tn_report_free(done.report);
+	tn_close(thin);
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
+static void slices_of_a_tensor_that_was_changed_keep_theirs(void **state)
+{
+	(void)state;
+	tn_view bytes = changed_elsewhere("good-overlapping_slices", "p", "W");
+	tn_file *file = kit_open(bytes);
+	tn_converted done;
+	tn_file *thin = convert(file, &(tn_convert_options){ 0 }, &done);
+	holds(thin, "p", "Wbcdefghij");
+	holds(thin, "s1", "abcd");
+	assert_false(is_slice(thin, "s1") || is_slice(thin, "s3"));
+	assert_true(is_slice(thin, "s2"));
+	tn_report_free(done.report);
+	tn_close(thin);
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
+static void a_slice_of_another_type_is_none_any_more(void **state)
+{
+	(void)state;
+	tn_error err;
+	tn_writer *w = kit_writer("thin");
+	kit_add(w, "F", TN_U8, 1, (uint64_t[]){ 32 }, 1);
+	kit_add(w, "a", TN_F32, 1, (uint64_t[]){ 4 }, 1);
+	tn_meta *of_page = tn_writer_extras(w, 0), *of_slice = tn_writer_extras(w, 1);
+	assert_int_equal(tn_put_string(w, of_page, tn_text("kind"), tn_text("fused_physical"), &err), TN_OK);
+	assert_int_equal(tn_put_string(w, of_slice, tn_text("fused_to"), tn_text("F"), &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, of_slice, tn_text("fused_offset"), 0, 64, &err), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_writer_free(w);
+	tn_file *file = kit_open(bytes);
+	assert_true(is_slice(file, "a"));
+	tn_converted done;
+	tn_file *thin = convert(file, &(tn_convert_options){ .dtype = TN_F16 }, &done);
+	assert_false(is_slice(thin, "a"));
+	assert_int_equal(tn_tensor_at(thin, kit_find(thin, "a")).nbytes, 8);
+	tn_report *said;
+	assert_int_equal(tn_verify(thin, &(tn_verify_options){ .deep = true }, &said, &err), TN_OK);
+	assert_false(says(said, "checksum"));
+	tn_report_free(said);
+	tn_report_free(done.report);
+	tn_close(thin);
+	tn_close(file);
+	free((void *)bytes.ptr);
+}
+
 /* ---- Fields ---- */
 
 static void unknown_sizes_are_placeholders_and_come_out_again(void **state)
@@ -287,6 +387,9 @@ int main(void)
 		cmocka_unit_test(damaged_bytes_are_not_given_a_new_checksum),
 		cmocka_unit_test(a_tape_names_only_what_is_there),
 		cmocka_unit_test(a_slice_whose_page_is_not_whole_stands_alone),
+		cmocka_unit_test(a_slice_that_was_changed_elsewhere_gets_bytes_of_its_own),
+		cmocka_unit_test(slices_of_a_tensor_that_was_changed_keep_theirs),
+		cmocka_unit_test(a_slice_of_another_type_is_none_any_more),
 		cmocka_unit_test(unknown_sizes_are_placeholders_and_come_out_again),
 		cmocka_unit_test(impossible_sizes_are_kept_aside),
 		cmocka_unit_test(pages_without_bytes_are_no_tensors),

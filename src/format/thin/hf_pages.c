@@ -169,7 +169,7 @@ static bool put_stated(struct hf *h, struct tn_meta *map)
 static struct tn_meta *new_extras(struct hf *h, const struct tensor *t)
 {
 	static const char *const stale[] = {
-		EXTRA_DTYPE, EXTRA_EXPERIMENTAL, EXTRA_FUSED_TO, EXTRA_FUSED_OFFSET, EXTRA_CHECKSUM, EXTRA_LAYER, EXTRA_SCHEME,
+		EXTRA_DTYPE, EXTRA_EXPERIMENTAL, EXTRA_FUSED_TO, EXTRA_FUSED_OFFSET, EXTRA_LAYER, EXTRA_SCHEME,
 		EXTRA_BITS, EXTRA_GROUP, EXTRA_SCALES,
 	};
 	struct tn_meta *map = t->extras != NULL ? meta_clone(h->job->mem, t->extras, false) : meta_new(h->job->mem, TN_META_MAP);

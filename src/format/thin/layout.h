@@ -105,7 +105,6 @@ tn_dtype thin_dtype(tn_view text, uint32_t rank, const uint64_t *shape, uint64_t
 #define EXTRA_BITS    "bits_per_weight"
 #define EXTRA_GROUP   "quant_group_size"
 #define EXTRA_SCALES  "scale_page"
-#define EXTRA_CHECKSUM "checksum" /* of a slice of a page that is a tensor itself: its bytes are not written again */
 
 #define NATIVE_TAPE   "execution_tape" /* array of maps: stage, operator, operator_params, page_refs */
 #define NATIVE_PLAN   "memory_plan"    /* map */

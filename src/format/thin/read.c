@@ -232,17 +232,6 @@ static bool is_sum_of_parts(const struct opening *o, const struct parent *parent
 	return at != 0 && at == r.stored && r.stored == parent->page.size;
 }
 
-static bool keep_checksum(struct opening *o, struct tensor *t)
-{
-	char hex[THIN_HEX + 1];
-	if (t->digest == NULL || t->extras == NULL)
-		return true;
-	tn_digest_text(t->digest, hex);
-	tn_view copy = arena_copy(o->job->mem, tn_text(hex));
-	return (copy.ptr != NULL && meta_add_string(o->job->mem, t->extras, VIEW(EXTRA_CHECKSUM), copy) != NULL) ||
-	       thin_read_no_memory(o);
-}
-
 static bool settle_parents(struct opening *o)
 {
 	if (o->n_parts != 0)
@@ -255,11 +244,6 @@ static bool settle_parents(struct opening *o)
 			return false;
 		for (uint64_t k = from; p->whole && k < to; k++)
 			o->tensors[o->parts[k].tensor].slice = SLICE_PART;
-	}
-	for (uint64_t i = 0; i < o->n_parts; i++) {
-		struct tensor *t = &o->tensors[o->parts[i].tensor];
-		if (t->slice == SLICE_ALIAS && !keep_checksum(o, t))
-			return false;
 	}
 	return true;
 }

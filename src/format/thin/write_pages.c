@@ -18,7 +18,7 @@ static const struct extra {
 	{ EXTRA_EXPERIMENTAL, EXTRA_IS_TRUE, 0 }, { EXTRA_FUSED_TO, EXTRA_IS_STRING, 0 },
 	{ EXTRA_FUSED_OFFSET, EXTRA_IS_UINT, UINT64_MAX }, { EXTRA_SCHEME, EXTRA_IS_STRING, 0 },
 	{ EXTRA_BITS, EXTRA_IS_UINT, UINT8_MAX }, { EXTRA_GROUP, EXTRA_IS_UINT, UINT64_MAX },
-	{ EXTRA_SCALES, EXTRA_IS_STRING, 0 }, { EXTRA_CHECKSUM, EXTRA_IS_STRING, 0 },
+	{ EXTRA_SCALES, EXTRA_IS_STRING, 0 },
 };
 
 static bool is_of(const struct extra *e, const struct tn_meta *x)
@@ -59,7 +59,6 @@ static void set_extra(struct page *p, const struct tn_meta *x)
 	else if (view_is(x->key, EXTRA_BITS))         set_number(p, &p->bits, PAGE_BITS, x->as.u);
 	else if (view_is(x->key, EXTRA_GROUP))        set_number(p, &p->group, PAGE_GROUP, x->as.u);
 	else if (view_is(x->key, EXTRA_SCALES))       p->scale_page = x->as.s;
-	else if (view_is(x->key, EXTRA_CHECKSUM))     p->checksum = x->as.s;
 }
 
 static void put_extras(struct page *p, const struct tn_meta *map)
@@ -219,12 +218,12 @@ static bool check_size(struct writing *w, const struct tensor *t)
 }
 
 /* Known already, or to be filled in when the bytes have passed. */
-static bool set_checksum(struct writing *w, const struct tensor *t, struct page *p)
+static bool set_checksum(struct writing *w, const tn_digest *digest, struct page *p)
 {
 	char hex[THIN_HEX + 1];
-	if (t->digest == NULL)
+	if (digest == NULL)
 		return true;
-	tn_digest_text(t->digest, hex);
+	tn_digest_text(digest, hex);
 	p->checksum = arena_copy(w->job->mem, tn_text(hex));
 	return p->checksum.ptr != NULL || write_no_memory(w);
 }
@@ -256,7 +255,7 @@ static bool add_page(struct writing *w, uint64_t i)
 		return w->job->err->code == TN_OK;
 	look_at_extras(w, i);
 	w->tensors[i] = (struct written){ .there = true, .page = w->man.n_pages++, .fused = UINT64_MAX };
-	return p->fused_to.ptr != NULL || set_checksum(w, t, p);
+	return p->fused_to.ptr != NULL || set_checksum(w, t->digest, p);
 }
 
 /* ---- Slices ---- */
@@ -310,44 +309,73 @@ static void judge_fused(struct writing *w, struct fused *f)
 		f->complete = false; /* a slice of the end is missing */
 }
 
-static bool is_checksum(tn_view v)
+/* The tensor with the bytes that the slice says are its own as well; NULL when there is none. */
+static const struct tensor *alias_of(const struct writing *w, const struct strmap *names, const struct page *p)
 {
-	return v.len == THIN_HEX && v.ptr != unknown_checksum.ptr;
+	uint64_t i;
+	if (!strmap_find(names, model_name_at, w->m, p->fused_to, &i) || !w->tensors[i].there)
+		return NULL;
+	const struct page *parent = &w->man.pages[w->tensors[i].page];
+	bool fits = parent != p && parent->fused_to.ptr == NULL && view_is(parent->kind, "fused_physical") &&
+	            span_fits(p->fused_offset, p->size, parent->size);
+	return fits ? &w->m->tensors[i] : NULL;
 }
 
-/* A slice of a page that is a tensor as well needs no bytes of its own. */
-static bool is_alias(struct writing *w, const struct strmap *names, const struct page *p)
+static bool digest_of(struct writing *w, const struct tensor *t, uint64_t off, uint64_t len, tn_digest *out)
 {
-	uint64_t other;
-	if (!is_checksum(p->checksum) || !strmap_find(names, model_name_at, w->m, p->fused_to, &other) ||
-	    !w->tensors[other].there)
+	bool known = false;
+	const struct source *sources = w->job->sources;
+	if (sources == NULL || source_digest(&sources[t - w->m->tensors], off, len, out, &known, w->job->err) == TN_OK)
+		return known;
+	err_prefix(w->job->err, "tensor '%s'", ESC(t->name));
+	return false;
+}
+
+/* A slice of a page that is a tensor as well needs no bytes of its own. Only the bytes tell: since the file was read that
+ * said so, either of the two may have become another. own: their digest. */
+static bool is_alias(struct writing *w, const struct strmap *names, const struct tensor *t, const struct page *p,
+                     tn_digest *own)
+{
+	const struct tensor *parent = alias_of(w, names, p);
+	tn_digest theirs;
+	if (parent == NULL || !digest_of(w, t, 0, p->size, own) ||
+	    !digest_of(w, parent, p->fused_offset, p->size, &theirs))
 		return false;
-	const struct page *parent = &w->man.pages[w->tensors[other].page];
-	return parent != p && parent->fused_to.ptr == NULL && view_is(parent->kind, "fused_physical") &&
-	       span_fits(p->fused_offset, p->size, parent->size);
+	if (t->digest != NULL && memcmp(own->bytes, t->digest->bytes, TN_DIGEST_LEN) != 0) {
+		err_set(w->job->err, TN_E_CHECKSUM, TN_NO_OFFSET,
+		        THIN ": page '%s': its bytes do not have the checksum that is stated", ESC(p->id));
+		return false;
+	}
+	return memcmp(own->bytes, theirs.bytes, TN_DIGEST_LEN) == 0;
+}
+
+static void stand_alone(struct writing *w, struct page *p)
+{
+	report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, p->id,
+	           THIN ": page '%s' stands by itself now: what it was a slice of is not whole any more", ESC(p->id));
+	unfuse(p);
 }
 
 static bool settle_slice(struct writing *w, const struct strmap *names, uint64_t i)
 {
 	struct written *t = &w->tensors[i];
 	struct page *p = &w->man.pages[t->page];
+	const tn_digest *known = w->m->tensors[i].digest;
+	tn_digest own;
 	uint64_t at;
 	if (!t->there)
 		return true;
 	bool slice = p->fused_to.ptr != NULL;
-	if (slice && strmap_find(&w->fused_ids, fused_id, w->fused, p->fused_to, &at) && w->fused[at].complete)
+	if (slice && strmap_find(&w->fused_ids, fused_id, w->fused, p->fused_to, &at) && w->fused[at].complete) {
 		t->fused = at;
-	else if (slice && is_alias(w, names, p))
+	} else if (slice && is_alias(w, names, &w->m->tensors[i], p, &own)) {
 		t->alias = true;
-	else if (slice) {
-		report_add(w->job->report, TN_NOTE, TN_OK, TN_NO_OFFSET, p->id,
-		           THIN ": page '%s' stands by itself now: what it was a slice of is not whole any more", ESC(p->id));
-		unfuse(p);
+		known = &own;
+	} else if (slice && w->job->err->code == TN_OK) {
+		stand_alone(w, p);
 	}
-	if (t->alias)
-		return true;
 	p->checksum = unknown_checksum;
-	return set_checksum(w, &w->m->tensors[i], p);
+	return w->job->err->code == TN_OK && set_checksum(w, known, p);
 }
 
 static bool settle_slices(struct writing *w)
