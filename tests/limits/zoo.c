@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum { HANG = 20 /* seconds */, MEMORY = 256 << 10 /* KiB */, SANITIZER_DIED = 99, STATUS_MAX = 4, ARGS = 4 };
+#define TARGET "animal.out.thin" /* that is never written */
 
 /* ---- Making ---- */
 
@@ -44,16 +45,19 @@ unsigned zoo_repeat(struct buf *b, const char *text, size_t room)
 /* Under a sanitizer a process takes longer to start than to work: the commands that do most stand for the others. */
 static const struct {
 	const char *args[ARGS];
+	const char *target;
 	bool        always;
 } commands[] = {
-	{ { "ls", "--json" }, true },
-	{ { "ls", "--tree", "--io=pread" }, false },
-	{ { "info", "-v" }, true },
-	{ { "verify" }, false },
-	{ { "verify", "--deep" }, true },
-	{ { "map" }, false },
-	{ { "hash" }, false },
-	{ { "meta", "-v" }, false },
+	{ { "ls", "--json" }, NULL, true },
+	{ { "ls", "--tree", "--io=pread" }, NULL, false },
+	{ { "info", "-v" }, NULL, true },
+	{ { "verify" }, NULL, false },
+	{ { "verify", "--deep" }, NULL, true },
+	{ { "map" }, NULL, false },
+	{ { "hash" }, NULL, false },
+	{ { "meta", "-v" }, NULL, false },
+	{ { "convert", "--dry-run" }, TARGET, true },
+	{ { "repack", "--dry-run", "--layout=fused" }, TARGET, false },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -66,10 +70,11 @@ struct cost {
 static struct cost costs[COMMANDS];
 static unsigned runs, failures;
 
-static _Noreturn void run_command(const char *tenon, const char *const *args, const char *file)
+static _Noreturn void run_command(const char *tenon, int command, const char *file)
 {
 	const struct rlimit cap = { HANG, HANG + 1 };
 	const char *argv[ARGS + 4] = { "tenon" };
+	const char *const *args = commands[command].args;
 	size_t n = 1;
 	int null = open("/dev/null", O_RDWR);
 	while (n <= ARGS && args[n - 1] != NULL) {
@@ -77,6 +82,7 @@ static _Noreturn void run_command(const char *tenon, const char *const *args, co
 		n++;
 	}
 	argv[n] = file;
+	argv[n + 1] = commands[command].target;
 	dup2(null, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	setrlimit(RLIMIT_CPU, &cap);
@@ -127,7 +133,7 @@ static void show(const char *tenon, const struct animal *a, const char *path, bo
 		fflush(stdout);
 		pid_t child = fork();
 		if (child == 0)
-			run_command(tenon, commands[i].args, path);
+			run_command(tenon, i, path);
 		if (child < 0 || wait4(child, &status, 0, &used) != child) {
 			perror("run");
 			exit(SANITIZER_DIED);
@@ -171,7 +177,7 @@ static void report(unsigned animals)
 int main(int argc, char **argv)
 {
 	static const struct animal *const houses[] = {
-		zoo_safetensors, zoo_gguf, zoo_burnpack, zoo_apr, zoo_thin, zoo_sets,
+		zoo_safetensors, zoo_gguf, zoo_burnpack, zoo_apr, zoo_thin, zoo_sets, zoo_checkpoints,
 	};
 	unsigned animals = 0;
 	if (argc < 2)
@@ -182,12 +188,15 @@ int main(int argc, char **argv)
 	tn_view shard = set_kit_file("ab");
 	free(kit_store(folder, "shard.safetensors", shard));
 	free((void *)(uintptr_t)shard.ptr);
-	for (size_t h = 0; h < sizeof houses / sizeof *houses; h++)
+	for (size_t h = 0; h < sizeof houses / sizeof *houses; h++) {
+		if (houses[h] == zoo_checkpoints)
+			free(kit_store(folder, "config.json", tn_text(zoo_config)));
 		for (const struct animal *a = houses[h]; a->name != NULL; a++)
 			if (argc < 3 || strcmp(argv[2], a->name) == 0) {
 				visit(argv[1], a, folder, argc > 2);
 				animals++;
 			}
+	}
 	report(animals);
 	if (argc < 3)
 		tempdir_remove(folder);

@@ -16,6 +16,9 @@ struct animal {
 
 /* Lists that end with a name of NULL. */
 extern const struct animal zoo_safetensors[], zoo_gguf[], zoo_burnpack[], zoo_apr[], zoo_thin[], zoo_sets[];
+/* These have a config.json beside them. */
+extern const struct animal zoo_checkpoints[];
+extern const char zoo_config[];
 
 /* ---- For those who make them ---- */
 

@@ -312,3 +312,26 @@ const struct animal zoo_sets[] = {
 	{ "index-keys", index_keys, INDEX }, { "index-depth", index_depth, INDEX }, { "index-spaces", index_spaces, INDEX },
 	{ NULL, NULL, NULL },
 };
+
+/* ---- Checkpoints ---- */
+
+const char zoo_config[] = "{\"text_config\":{\"model_type\":\"gemma2\",\"architectures\":[\"G\"],\"num_hidden_layers\":4294967295,"
+                          "\"hidden_size\":4,\"num_attention_heads\":1}}";
+
+static void text_tensor(struct buf *b, const char *parts, size_t room)
+{
+	begin(b);
+	buf_text(b, "\"language_model.");
+	zoo_repeat(b, parts, room);
+	buf_text(b, "\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}");
+	end(b);
+	buf_byte(b, 1);
+}
+
+static void many_parts(struct buf *b) { text_tensor(b, ".experts.", TAIL); }
+static void many_layers(struct buf *b) { text_tensor(b, "a", ZOO_SIZE - TAIL); }
+
+const struct animal zoo_checkpoints[] = {
+	{ "checkpoint-parts", many_parts, NULL }, { "checkpoint-layers", many_layers, NULL },
+	{ NULL, NULL, NULL },
+};

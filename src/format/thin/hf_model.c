@@ -220,6 +220,8 @@ static bool judge_numbers(struct hf *h)
 	bool has_dim = hf_uint(h, "head_dim", &h->head_dim);
 	if (h->layers == 0)
 		return hf_fail(h, "it has no layer");
+	if (h->layers > h->n) /* each has a norm of its own: lists with an item for each are paid for */
+		return hf_fail(h, "config.json says %" PRIu64 " layers, there are no more than %" PRIu64 " tensors", h->layers, h->n);
 	if (has_dim && h->head_dim == 0)
 		return hf_fail(h, "config.json says head_dim 0");
 	if (!find_hidden(h) || !find_heads(h))

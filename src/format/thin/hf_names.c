@@ -75,18 +75,36 @@ static tn_view join(struct hf *h, tn_view a, tn_view b, tn_view c)
 	return (tn_view){ to, a.len + b.len + c.len };
 }
 
-/* Every "from" becomes "to". */
+/* Whether "part" stands in the text; *at is where it begins. */
+static bool find_part(tn_view v, tn_view part, size_t *at)
+{
+	for (*at = 0; *at + part.len <= v.len; ++*at)
+		if (memcmp(v.ptr + *at, part.ptr, part.len) == 0)
+			return true;
+	return false;
+}
+
+/* Every "from" becomes "to". They are counted first: a name may be a mebibyte of them. */
 static tn_view replace(struct hf *h, tn_view v, tn_view from, tn_view to)
 {
-	for (size_t i = 0; v.ptr != NULL && i + from.len <= v.len; ) {
-		if (memcmp(v.ptr + i, from.ptr, from.len) != 0) {
-			i++;
-			continue;
-		}
-		v = join(h, (tn_view){ v.ptr, i }, to, after(v, i + from.len));
-		i += to.len;
+	size_t at;
+	uint64_t n = 0;
+	for (tn_view rest = v; find_part(rest, from, &at); rest = after(rest, at + from.len))
+		n++;
+	if (n == 0 || v.ptr == NULL)
+		return v;
+	uint64_t len = v.len - n * from.len + n * to.len; /* of the same order as the name */
+	uint8_t *out = arena_raw(h->job->mem, len, 1), *p = out;
+	if (out == NULL) {
+		hf_no_memory(h);
+		return (tn_view){ NULL, 0 };
 	}
-	return v;
+	for (; find_part(v, from, &at); v = after(v, at + from.len), p += at + to.len) {
+		copy_bytes(p, v.ptr, at);
+		copy_bytes(p + at, to.ptr, to.len);
+	}
+	copy_bytes(p, v.ptr, v.len);
+	return (tn_view){ out, (size_t)len };
 }
 
 /* ---- The text tensors of a model of several kinds ---- */
