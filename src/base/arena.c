@@ -25,22 +25,37 @@ static void block_free(struct arena_block *b)
 	mem_free(b);
 }
 
+/* The newest block, with room for one more object in its list; NULL when there is no memory for it. */
+static struct arena_block *block_with_room(struct arena *a)
+{
+	struct arena_block *b = a->head;
+	if (b != NULL && b->n < sizeof b->objects / sizeof b->objects[0])
+		return b;
+	b = mem_alloc(sizeof *b);
+	if (b == NULL)
+		return NULL;
+	b->next = a->head;
+	b->n = 0;
+	a->head = b;
+	return b;
+}
+
 /* The object has an allocation to itself: nothing of ours stands at its edges. */
 static void *cut(struct arena *a, size_t size)
 {
-	struct arena_block *b = a->head;
-	if (b == NULL || b->n == sizeof b->objects / sizeof b->objects[0]) {
-		b = mem_alloc(sizeof *b);
-		if (b == NULL)
-			return NULL;
-		b->next = a->head;
-		b->n = 0;
-		a->head = b;
-	}
-	void *object = mem_alloc(size);
+	struct arena_block *b = block_with_room(a);
+	void *object = b != NULL ? mem_alloc(size) : NULL;
 	if (object != NULL)
 		b->objects[b->n++] = object;
 	return object;
+}
+
+static bool adopt(struct arena *a, void *p)
+{
+	struct arena_block *b = block_with_room(a);
+	if (b != NULL)
+		b->objects[b->n++] = p;
+	return b != NULL;
 }
 
 #else
@@ -48,31 +63,52 @@ static void *cut(struct arena *a, size_t size)
 struct arena_block {
 	struct arena_block *next;
 	size_t room;
+	void  *adopted; /* memory that another one allocated; NULL: none */
 	_Alignas(ARENA_ALIGN) uint8_t bytes[];
 };
 
-static void block_free(struct arena_block *b) { mem_free(b); }
+static void block_free(struct arena_block *b)
+{
+	mem_free(b->adopted);
+	mem_free(b);
+}
 
 static struct arena_block *block_new(size_t room)
 {
 	if (room > SIZE_MAX - sizeof(struct arena_block))
 		return NULL;
 	struct arena_block *b = mem_alloc(sizeof *b + room);
-	if (b != NULL)
+	if (b != NULL) {
 		b->room = room;
+		b->adopted = NULL;
+	}
 	return b;
 }
 
-/* Puts a block for this object alone behind the newest one, whose free room stays in use. */
-static void *cut_alone(struct arena *a, size_t size)
+/* Puts a block for one object alone behind the newest one, whose free room stays in use. */
+static struct arena_block *block_alone(struct arena *a, size_t room)
 {
-	struct arena_block *b = block_new(size);
+	struct arena_block *b = block_new(room);
 	if (b == NULL)
 		return NULL;
 	struct arena_block **at = a->head != NULL ? &a->head->next : &a->head;
 	b->next = *at;
 	*at = b;
-	return b->bytes;
+	return b;
+}
+
+static void *cut_alone(struct arena *a, size_t size)
+{
+	struct arena_block *b = block_alone(a, size);
+	return b != NULL ? b->bytes : NULL;
+}
+
+static bool adopt(struct arena *a, void *p)
+{
+	struct arena_block *b = block_alone(a, 0);
+	if (b != NULL)
+		b->adopted = p;
+	return b != NULL;
 }
 
 /* Twice the newest block, whatever an object's own block may have measured. */
@@ -143,6 +179,12 @@ void *arena_raw_slow(struct arena *a, uint64_t n, size_t size)
 {
 	size_t bytes;
 	return charge(a, n, size, &bytes) ? cut(a, bytes) : NULL;
+}
+
+bool arena_adopt(struct arena *a, void *p, size_t n)
+{
+	size_t bytes;
+	return charge(a, n, 1, &bytes) && adopt(a, p);
 }
 
 void *arena_new(struct arena *a, uint64_t n, size_t size)

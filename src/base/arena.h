@@ -44,6 +44,9 @@ static inline void *arena_raw(struct arena *a, uint64_t n, size_t size)
 }
 
 #define ARENA_NEW(a, n, T) ((T *)arena_new((a), (n), sizeof(T)))
+/* Takes over n bytes from mem_alloc, which die with the rest. False, and they stay the caller's, where the budget or memory
+ * says no. */
+bool arena_adopt(struct arena *a, void *p, size_t n);
 /* A copy of v with a terminator after it; ptr is NULL on failure. */
 tn_view arena_copy(struct arena *a, tn_view v);
 /* printf into the arena; NULL on failure. */

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { FIRST_CAP = 256 };
+enum { FIRST_CAP = 256, MOVED = 64 << 10 /* from here on a copy is dearer than an allocation of its own */ };
 
 void buf_init(struct buf *b, uint64_t budget)
 {
@@ -87,13 +87,32 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 	va_end(args);
 }
 
+/* The arena's budget counts what it gets, not what the buffer had room for. */
+static tn_view move(struct buf *b, struct arena *a)
+{
+	tn_view v = { NULL, 0 };
+	buf_byte(b, '\0');
+	if (b->failed) {
+		a->over = b->over;
+		return v;
+	}
+	uint8_t *p = mem_realloc(b->ptr, b->len);
+	if (p != NULL)
+		b->ptr = p;
+	if (arena_adopt(a, b->ptr, b->len)) {
+		v = (tn_view){ b->ptr, b->len - 1 };
+		b->ptr = NULL;
+	}
+	return v;
+}
+
 tn_view buf_done(struct buf *b, struct arena *a)
 {
 	tn_view v = { NULL, 0 };
 	if (b->failed)
 		a->over = b->over;
 	else
-		v = arena_copy(a, buf_bytes(b));
+		v = b->len < MOVED ? arena_copy(a, buf_bytes(b)) : move(b, a);
 	buf_fini(b);
 	return v;
 }

@@ -24,7 +24,8 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Makes room for n more bytes and returns where they go; commit with b->len += n. NULL on failure. */
 uint8_t *buf_room(struct buf *b, size_t n);
 static inline tn_view buf_bytes(const struct buf *b) { return (tn_view){ b->ptr, b->len }; }
-/* Copies the contents into an arena and frees the buffer; ptr is NULL on failure, which arena_err then tells. */
+/* Hands the contents to an arena, with a terminator after them, and empties the buffer: what is long is moved, not copied.
+ * ptr is NULL on failure, which arena_err then tells. */
 tn_view buf_done(struct buf *b, struct arena *a);
 
 #endif

@@ -1,5 +1,6 @@
 /* zoo_thin.c - hostile ThinTensor archives. */
 #include "limits/zoo.h"
+#include "codec/blake3.h"
 #include "codec/zstd.h"
 #include "format/thin/layout.h"
 
@@ -106,6 +107,39 @@ static void count_pages(struct buf *b)
 	put_le64(b->ptr + 40, UINT64_C(1) << 32);
 }
 
+/* As many arrays in arrays as an object on the tape may hold. */
+static void nest(struct buf *b, unsigned i)
+{
+	enum { DEEP = 94 };
+	if (i != 0)
+		buf_byte(b, ',');
+	for (unsigned k = 0; k < DEEP; k++)
+		buf_byte(b, '[');
+	for (unsigned k = 0; k < DEEP; k++)
+		buf_byte(b, ']');
+}
+
+/* With a page in which there is no fault, since a file that has one is not packed anew. */
+static void nested(struct buf *b)
+{
+	char hex[2 * TN_DIGEST_LEN + 1];
+	const tn_digest digest = b3_of(VIEW("abcd"));
+	tn_digest_text(&digest, hex);
+	buf_fill(b, 0, THIN_HEADER);
+	buf_text(b, "{\"format\":\"thintensor\",\"version\":0," MODEL "},\"execution_tape\":[{\"stage\":\"s\",\"page_refs\":[\"a\"],"
+	         "\"operator_params\":{\"b\":[");
+	zoo_fill(b, nest, TAIL);
+	buf_printf(b, "]}}],\"pages\":[{\"id\":\"a\",\"kind\":\"weight\",\"op\":\"o\",\"dtype\":\"u8\",\"shape\":[4],"
+	           "\"backend_layout\":\"l\",\"size\":4,\"checksum\":\"%s\"}]" PLAN, hex);
+	struct thin_header h = { .manifest_off = THIN_HEADER, .manifest_len = b->len - THIN_HEADER, .table_off = b->len, .page_count = 1 };
+	h.data_off = b->len + THIN_RECORD + 1;
+	const struct thin_record r = { VIEW("a"), h.data_off, 4, 4, 0, &digest };
+	uint8_t *to = buf_room(b, THIN_RECORD + 1);
+	b->len += thin_put_record(to, &r);
+	thin_put_header(b->ptr, &h);
+	buf_text(b, "abcd");
+}
+
 /* The most that zstd frames of ours hold: 256 KiB of zeros in each. */
 static void zstd_page(struct buf *b)
 {
@@ -136,6 +170,7 @@ const struct animal zoo_thin[] = {
 	{ "thin-slices", slices, NULL }, { "thin-slices-of-slices", slices_of_slices, NULL }, { "thin-fused", fused_pages, NULL },
 	{ "thin-records", records, NULL }, { "thin-stages", stages, NULL }, { "thin-refs", refs, NULL },
 	{ "thin-deep-params", deep_params, NULL }, { "thin-params", params, NULL }, { "thin-same-params", same_params, NULL },
+	{ "thin-nested-params", nested, NULL },
 	{ "thin-unknown", unknown, NULL }, { "thin-unknown-deep", unknown_deep, NULL }, { "thin-digits", digits, NULL },
 	{ "thin-reals", reals, NULL }, { "thin-count-pages", count_pages, NULL }, { "thin-zstd-page", zstd_page, NULL },
 	{ NULL, NULL, NULL },

@@ -1,5 +1,6 @@
 /* test_arena.c - room, alignment, zeroing and the budget. */
 #include "base/arena.h"
+#include "base/mem.h"
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,6 +38,22 @@ static void an_empty_request_is_no_failure(void **state)
 	assert_non_null(ARENA_NEW(&a, 0, uint64_t));
 	assert_non_null(arena_raw(&a, 0, 1));
 	arena_fini(&a);
+}
+
+static void what_is_adopted_is_charged_and_dies_with_the_rest(void **state)
+{
+	(void)state;
+	struct arena a;
+	void *first = mem_alloc(100), *second = mem_alloc(1000);
+	arena_init(&a, 1024);
+	assert_true(arena_adopt(&a, first, 100));
+	assert_in_range(a.used, 100, 112);
+	assert_non_null(arena_new(&a, 8, 1));
+	assert_false(arena_adopt(&a, second, 1000));
+	assert_true(a.over);
+	mem_free(second);
+	arena_fini(&a); /* a sanitizer tells of the first, were it left */
+	assert_int_equal(a.used, 0);
 }
 
 static void the_budget_is_a_limit(void **state)
@@ -139,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_are_aligned_zeroed_and_apart),
 		cmocka_unit_test(an_empty_request_is_no_failure),
+		cmocka_unit_test(what_is_adopted_is_charged_and_dies_with_the_rest),
 		cmocka_unit_test(the_budget_is_a_limit),
 		cmocka_unit_test(a_product_that_overflows_is_refused),
 		cmocka_unit_test(a_machine_without_memory_is_no_limit),

@@ -121,6 +121,30 @@ static void the_result_moves_into_an_arena(void **state)
 	arena_fini(&a);
 }
 
+static void long_contents_are_moved(void **state)
+{
+	(void)state;
+	enum { LONG = 1 << 20 };
+	struct arena a;
+	struct buf b;
+	arena_init(&a, LONG + 64);
+	buf_init(&b, 0);
+	buf_fill(&b, 'x', LONG);
+	tn_view v = buf_done(&b, &a);
+	assert_non_null(v.ptr);
+	assert_null(b.ptr);
+	assert_int_equal(v.len, LONG);
+	assert_int_equal(v.ptr[LONG - 1], 'x');
+	assert_int_equal(v.ptr[LONG], 0);
+	assert_in_range(a.used, LONG + 1, LONG + 64);
+
+	buf_fill(&b, 'x', LONG); /* more than the arena has left */
+	assert_null(buf_done(&b, &a).ptr);
+	assert_null(b.ptr);
+	assert_true(a.over);
+	arena_fini(&a);
+}
+
 static void nothing_incomplete_is_handed_over(void **state)
 {
 	(void)state;
@@ -144,6 +168,7 @@ int main(void)
 		cmocka_unit_test(room_is_taken_by_raising_len),
 		cmocka_unit_test(the_budget_makes_failure_stick),
 		cmocka_unit_test(the_result_moves_into_an_arena),
+		cmocka_unit_test(long_contents_are_moved),
 		cmocka_unit_test(nothing_incomplete_is_handed_over),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

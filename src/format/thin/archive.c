@@ -53,20 +53,26 @@ static void put_table(struct archive *a, uint8_t *to, const uint64_t *offsets)
 	}
 }
 
-static bool print_front(struct archive *a, tn_view manifest)
+/* The header and the table are filled in when the manifest's length is known. */
+static bool print_front(struct archive *a)
 {
-	struct thin_header h = {
-		.manifest_off = THIN_HEADER, .manifest_len = manifest.len, .table_off = THIN_HEADER + manifest.len,
-		.page_count = a->n,
-	};
-	h.data_off = h.table_off + table_size(a);
+	struct thin_header h = { .manifest_off = THIN_HEADER, .page_count = a->n };
+	struct buf front;
+	size_t table;
 	uint64_t *offsets = arena_raw(a->mem, a->n, sizeof *offsets);
-	a->front = arena_raw(a->mem, h.data_off, 1);
-	if (offsets == NULL || a->front == NULL)
+	if (offsets == NULL || !size_from_u64(table_size(a), &table))
 		return no_memory(a);
-	a->front_len = h.data_off;
+	buf_init(&front, a->mem->budget);
+	buf_fill(&front, 0, THIN_HEADER);
+	manifest_print(&front, a->m, a->checksum_at);
+	h.table_off = front.len;
+	h.manifest_len = h.table_off - THIN_HEADER;
+	buf_fill(&front, 0, table);
+	h.data_off = a->front_len = front.len;
+	a->front = (uint8_t *)(uintptr_t)buf_done(&front, a->mem).ptr;
+	if (a->front == NULL)
+		return no_memory(a);
 	thin_put_header(a->front, &h);
-	copy_bytes(a->front + THIN_HEADER, manifest.ptr, manifest.len);
 	if (!place_blobs(a, h.data_off, offsets))
 		return false;
 	put_table(a, a->front + h.table_off, offsets);
@@ -96,17 +102,12 @@ static void list_blob(struct archive *a, uint64_t i)
 
 tn_code archive_plan(struct archive *a)
 {
-	struct buf text;
 	a->checksum_at = arena_raw(a->mem, a->m->n_pages, sizeof *a->checksum_at);
 	a->record_hash = arena_raw(a->mem, a->n, sizeof *a->record_hash);
 	a->first_span = arena_raw(a->mem, a->n, sizeof *a->first_span);
 	if (a->checksum_at == NULL || a->record_hash == NULL || a->first_span == NULL)
 		return no_memory(a), a->err->code;
-	buf_init(&text, a->mem->budget);
-	manifest_print(&text, a->m, a->checksum_at);
-	a->mem->over = text.failed && text.over;
-	bool ok = text.failed ? no_memory(a) : print_front(a, buf_bytes(&text));
-	buf_fini(&text);
+	bool ok = print_front(a);
 	for (uint64_t i = 0; ok && i < a->n; i++)
 		list_blob(a, i);
 	return ok ? plan_ok(a->plan, a->err) : a->err->code;
@@ -126,7 +127,7 @@ static bool fill_manifest(struct archive *a, uint64_t page, const tn_digest *dig
 {
 	char hex[THIN_HEX + 1];
 	tn_digest_text(digest, hex);
-	return changed(a->front + THIN_HEADER + a->checksum_at[page], hex, THIN_HEX);
+	return changed(a->front + a->checksum_at[page], hex, THIN_HEX);
 }
 
 static void hold_to(struct archive *a, uint64_t page, const tn_digest *known, const tn_digest *got)

@@ -79,7 +79,7 @@ tn_code manifest_read(struct manifest *m, tn_view text, const struct manifest_op
 
 /* ---- Printing ---- */
 
-/* Where each page's checksum went, for a later patch: at[i] is that of pages[i]; may be NULL. */
+/* Where in out each page's checksum went, for a later patch: at[i] is that of pages[i]; may be NULL. */
 void manifest_print(struct buf *out, const struct manifest *m, uint64_t *at);
 
 /* ---- Judging ---- */
