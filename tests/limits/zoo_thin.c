@@ -8,7 +8,9 @@
 
 enum { TAIL = 900 };
 #define NO_CHECKSUM "00000000000000000000000000000000" "00000000000000000000000000000000"
-#define MODEL "\"model\":{\"arch\":\"a\",\"hidden_size\":1,\"layers\":1,\"heads\":1,\"kv_heads\":1,\"dtype\":\"u8\""
+#define MODEL_OF(layers) \
+	"\"model\":{\"arch\":\"a\",\"hidden_size\":1,\"layers\":" layers ",\"heads\":1,\"kv_heads\":1,\"dtype\":\"u8\""
+#define MODEL MODEL_OF("1")
 #define PLAN ",\"memory_plan\":{\"scratch_bytes\":0,\"min_vram_bytes\":0,\"recommended_vram_bytes\":0,\"kv_cache\":{\"policy\":\"p\"," \
              "\"recent_tokens_high_precision\":0,\"old_tokens_codec\":\"q4\"}}}"
 
@@ -120,25 +122,30 @@ static void nest(struct buf *b, unsigned i)
 }
 
 /* With a page in which there is no fault, since a file that has one is not packed anew. */
-static void nested(struct buf *b)
+static void sound(struct buf *b, const char *model, const char *id, zoo_part values)
 {
 	char hex[2 * TN_DIGEST_LEN + 1];
 	const tn_digest digest = b3_of(VIEW("abcd"));
 	tn_digest_text(&digest, hex);
 	buf_fill(b, 0, THIN_HEADER);
-	buf_text(b, "{\"format\":\"thintensor\",\"version\":0," MODEL "},\"execution_tape\":[{\"stage\":\"s\",\"page_refs\":[\"a\"],"
-	         "\"operator_params\":{\"b\":[");
-	zoo_fill(b, nest, TAIL);
-	buf_printf(b, "]}}],\"pages\":[{\"id\":\"a\",\"kind\":\"weight\",\"op\":\"o\",\"dtype\":\"u8\",\"shape\":[4],"
-	           "\"backend_layout\":\"l\",\"size\":4,\"checksum\":\"%s\"}]" PLAN, hex);
+	buf_printf(b, "{\"format\":\"thintensor\",\"version\":0,%s},\"execution_tape\":[{\"stage\":\"s\",\"page_refs\":[\"%s\"],"
+	           "\"operator_params\":{\"b\":[", model, id);
+	if (values != NULL)
+		zoo_fill(b, values, TAIL);
+	buf_printf(b, "]}}],\"pages\":[{\"id\":\"%s\",\"kind\":\"weight\",\"op\":\"o\",\"dtype\":\"u8\",\"shape\":[4],"
+	           "\"backend_layout\":\"l\",\"size\":4,\"checksum\":\"%s\"}]" PLAN, id, hex);
 	struct thin_header h = { .manifest_off = THIN_HEADER, .manifest_len = b->len - THIN_HEADER, .table_off = b->len, .page_count = 1 };
-	h.data_off = b->len + THIN_RECORD + 1;
-	const struct thin_record r = { VIEW("a"), h.data_off, 4, 4, 0, &digest };
-	uint8_t *to = buf_room(b, THIN_RECORD + 1);
+	h.data_off = b->len + THIN_RECORD + strlen(id);
+	const struct thin_record r = { tn_text(id), h.data_off, 4, 4, 0, &digest };
+	uint8_t *to = buf_room(b, THIN_RECORD + strlen(id));
 	b->len += thin_put_record(to, &r);
 	thin_put_header(b->ptr, &h);
 	buf_text(b, "abcd");
 }
+
+static void nested(struct buf *b) { sound(b, MODEL, "a", nest); }
+/* A claim that there are as many layers as the number of one. */
+static void last_layer(struct buf *b) { sound(b, MODEL_OF("4294967295"), "model.layers.4294967294.x", NULL); }
 
 /* The most that zstd frames of ours hold: 256 KiB of zeros in each. */
 static void zstd_page(struct buf *b)
@@ -170,7 +177,7 @@ const struct animal zoo_thin[] = {
 	{ "thin-slices", slices, NULL }, { "thin-slices-of-slices", slices_of_slices, NULL }, { "thin-fused", fused_pages, NULL },
 	{ "thin-records", records, NULL }, { "thin-stages", stages, NULL }, { "thin-refs", refs, NULL },
 	{ "thin-deep-params", deep_params, NULL }, { "thin-params", params, NULL }, { "thin-same-params", same_params, NULL },
-	{ "thin-nested-params", nested, NULL },
+	{ "thin-nested-params", nested, NULL }, { "thin-last-layer", last_layer, NULL },
 	{ "thin-unknown", unknown, NULL }, { "thin-unknown-deep", unknown_deep, NULL }, { "thin-digits", digits, NULL },
 	{ "thin-reals", reals, NULL }, { "thin-count-pages", count_pages, NULL }, { "thin-zstd-page", zstd_page, NULL },
 	{ NULL, NULL, NULL },

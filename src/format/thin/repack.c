@@ -4,6 +4,7 @@
 #include "base/numtext.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct repacking {
 	const struct thin_front *f;
@@ -162,25 +163,52 @@ static bool fuse(struct repacking *r, const struct group *g, uint64_t layer)
 	return true;
 }
 
-/* No layer that has no page can have a group, however many the model claims. */
+/* The layer in "model.layers.N."; false where the id names none. */
+static bool layer_of(tn_view id, uint64_t *layer)
+{
+	static const char before[] = "model.layers.";
+	if (!view_starts(id, before))
+		return false;
+	tn_view number = { id.ptr + strlen(before), id.len - strlen(before) };
+	const uint8_t *dot = number.len != 0 ? memchr(number.ptr, '.', number.len) : NULL;
+	if (dot != NULL)
+		number.len = (size_t)(dot - number.ptr);
+	return text_u64(number, layer);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* The layers that pages are of, ascending: no other can have a group, however many the model claims. */
+static bool list_layers(struct repacking *r, uint64_t **out, uint64_t *n)
+{
+	const struct manifest *m = &r->f->m;
+	uint64_t *layers = arena_raw(r->mem, m->n_pages, sizeof *layers), all = 0;
+	if (layers == NULL)
+		return no_memory(r);
+	for (uint64_t i = 0; i < m->n_pages; i++)
+		all += layer_of(m->pages[i].id, &layers[all]);
+	qsort(layers, (size_t)all, sizeof *layers, by_number);
+	*n = 0;
+	for (uint64_t i = 0; i < all; i++)
+		if (i == 0 || layers[i] != layers[i - 1])
+			layers[(*n)++] = layers[i];
+	*out = layers;
+	return true;
+}
+
 static bool fuse_layers(struct repacking *r)
 {
-	const struct tn_meta *layers = meta_find(r->out->m.model, VIEW("layers"));
-	uint64_t claimed = layers != NULL && layers->type == TN_META_UINT ? layers->as.u : 0, most = 0;
-	for (uint64_t i = 0; i < r->f->m.n_pages; i++) {
-		tn_view id = r->f->m.pages[i].id, number = { NULL, 0 };
-		uint64_t n;
-		if (!view_starts(id, "model.layers."))
-			continue;
-		number.ptr = id.ptr + strlen("model.layers.");
-		while (number.ptr + number.len < id.ptr + id.len && number.ptr[number.len] != '.')
-			number.len++;
-		if (text_u64(number, &n) && n < claimed)
-			most = max_u64(most, n + 1);
-	}
-	for (uint64_t layer = 0; layer < most; layer++)
+	const struct tn_meta *claimed = meta_find(r->out->m.model, VIEW("layers"));
+	uint64_t *layers, n, end = claimed != NULL && claimed->type == TN_META_UINT ? claimed->as.u : 0;
+	if (!list_layers(r, &layers, &n))
+		return false;
+	for (uint64_t i = 0; i < n && layers[i] < end; i++)
 		for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-			if (!fuse(r, &groups[g], layer))
+			if (!fuse(r, &groups[g], layers[i]))
 				return false;
 	return true;
 }
