@@ -154,7 +154,7 @@ tn_code checkpoint_apply(const tn_file *f, const struct format *to, const tn_con
 	struct hashing hashing = { .f = f, .stored = s->stored, .work = &opt->write.work, .journal = journal, .mem = mem };
 	struct checkpoint_job job = {
 		.no_tokenizer = opt->no_tokenizer, .arch = opt->arch, .model = &s->model, .digest = digest, .ctx = &hashing,
-		.mem = mem, .out = &out, .report = report, .err = err,
+		.own = (f->format->caps & CAP_CHECKPOINT) != 0 ? f->format->name : NULL, .mem = mem, .out = &out, .report = report, .err = err,
 	};
 	hashing.digests = ARENA_NEW(mem, s->model.n, tn_digest);
 	if (hashing.digests == NULL)

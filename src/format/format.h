@@ -115,6 +115,8 @@ struct checkpoint_job {
 	bool                no_tokenizer; /* nobody asks for them */
 	const char         *arch;      /* what to call the architecture; NULL: as the config does */
 	const struct model *model;     /* the tensors as they stand there */
+	const char         *own;       /* the format whose subtree in native tells of the form of the files that are read, and of
+	                                  nothing else but SHARDS_INDEX; NULL: none */
 	/* Digests of the contents of some of them; called once, when all the rest has succeeded. */
 	tn_code           (*digest)(void *ctx, const uint64_t *tensors, uint64_t n, tn_digest *out, tn_error *err);
 	void               *ctx;

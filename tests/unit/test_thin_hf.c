@@ -124,10 +124,12 @@ static tn_code digests(void *ctx, const uint64_t *which, uint64_t n, tn_digest *
 	return TN_OK;
 }
 
+static const char *run_format; /* whose own subtree is known to hold nothing of the user's */
+
 static tn_code run_as(const char *config, const char *arch, bool with_tokenizer)
 {
 	struct checkpoint_job job = {
-		.config = tn_text(config), .no_tokenizer = !with_tokenizer, .arch = arch, .model = &in, .digest = digests,
+		.config = tn_text(config), .no_tokenizer = !with_tokenizer, .arch = arch, .model = &in, .own = run_format, .digest = digests,
 		.mem = &mem, .out = &out, .report = &report, .err = &err,
 		.tokenizer = with_tokenizer ? &tokenizer : NULL, .tokenizer_config = with_tokenizer ? &tokenizer_config : NULL,
 	};
@@ -676,6 +678,56 @@ static void no_memory(void **state)
 	fail_msg("never enough");
 }
 
+/* ---- What else the checkpoint says ---- */
+
+static void metadata_under_a_name_of_the_manifests_is_kept_aside(void **state)
+{
+	(void)state;
+	static const char *const said[][2] = {
+		{ "format", "pt" }, { "layers", "twelve" }, { "arch", "mine" }, { "activation", "a note" }, { "checkpoint.arch", "there already" }, { "note", "kept" },
+	};
+	small_decoder();
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		assert_non_null(meta_add_string(&mem, in.metadata, tn_text(said[i][0]), tn_text(said[i][1])));
+	run("{" NUMBERS "}");
+	assert_string_equal(field("format"), "-");
+	assert_string_equal(field("layers"), "1");
+	assert_string_equal(field("checkpoint.layers"), "twelve");
+	assert_string_equal(field("arch"), "unknown");
+	assert_string_equal(field("checkpoint.checkpoint.arch"), "mine");
+	assert_string_equal(field("checkpoint.arch"), "there already");
+	assert_string_equal(field("activation"), "-");
+	assert_string_equal(field("checkpoint.activation"), "a note");
+	assert_string_equal(field("note"), "kept");
+	assert_true(says("an archive's 'layers' is what the config says: that of the checkpoint is kept as 'checkpoint.layers'"));
+}
+
+static void what_formats_say_of_themselves_is_kept(void **state)
+{
+	(void)state;
+	struct tn_meta *index, *own, *other;
+	small_decoder();
+	assert_non_null(own = model_native(&mem, &in, "shards"));
+	assert_non_null(meta_add_uint(&mem, own, VIEW("align"), 64, 64));
+	assert_non_null(index = meta_add_map(&mem, own, VIEW(SHARDS_INDEX)));
+	assert_non_null(meta_add_uint(&mem, index, VIEW("total_parameters"), 7, 64));
+	assert_non_null(other = model_native(&mem, &in, "gguf"));
+	assert_non_null(meta_add_bool(&mem, other, VIEW("big_endian"), true));
+	run_format = "shards";
+	run("{" NUMBERS "}");
+	assert_null(meta_find(out.native, VIEW("shards")));
+	assert_non_null(meta_find(meta_find(out.native, VIEW("gguf")), VIEW("big_endian")));
+
+	assert_non_null(meta_add_string(&mem, index, VIEW("note"), VIEW("kept")));
+	run("{" NUMBERS "}");
+	run_format = NULL;
+	own = meta_find(out.native, VIEW("shards"));
+	assert_null(meta_find(own, VIEW("align")));
+	index = meta_find(own, VIEW(SHARDS_INDEX));
+	assert_null(meta_find(index, VIEW("total_parameters")));
+	assert_true(view_is(meta_find(index, VIEW("note"))->as.s, "kept"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -683,8 +735,9 @@ int main(void)
 		TEST(smallest_tape), TEST(joined_projections), TEST(windows_and_shared_keys), TEST(linear_layers),
 		TEST(joined_experts), TEST(router_alone), TEST(inputs_of_each_layer), TEST(other_libraries),
 		TEST(text_of_a_larger_model), TEST(empty_text_config), TEST(architectures), TEST(numbers_from_shapes),
-		TEST(kinds_of_values), TEST(quantised_tensors), TEST(own_metadata), TEST(memory),
-		TEST(memory_is_planned_by_the_config_alone), TEST(refusals), TEST(no_memory),
+		TEST(kinds_of_values), TEST(quantised_tensors), TEST(own_metadata),
+		TEST(metadata_under_a_name_of_the_manifests_is_kept_aside), TEST(what_formats_say_of_themselves_is_kept),
+		TEST(memory), TEST(memory_is_planned_by_the_config_alone), TEST(refusals), TEST(no_memory),
 	};
 	return cmocka_run_group_tests_name("thin_hf", tests, NULL, NULL);
 }

@@ -114,6 +114,8 @@ tn_dtype thin_dtype(tn_view text, uint32_t rank, const uint64_t *shape, uint64_t
 #define NATIVE_FUSED  "fused"          /* array of maps: pages that are the sum of their slices */
 #define NATIVE_ALIGN  "align"          /* uint: of each page's bytes, over 1 */
 
+#define CHECKPOINT_KEY "checkpoint." /* leads metadata of a checkpoint whose key is the name of a field of the manifest's model */
+
 /* What a manifest says where the model knows nothing. */
 #define PLAIN_ARCH   "unknown"
 #define PLAIN_KIND   "weight"
