@@ -281,6 +281,64 @@ static void impossible_sizes_are_kept_aside(void **state)
 	free((void *)bytes.ptr);
 }
 
+static tn_file *open_bare(tn_view bytes)
+{
+	const tn_open_options bare = { .ignore_envelope = true };
+	tn_error err;
+	tn_file *file = NULL;
+	if (tn_open_memory(&file, bytes, &bare, &err) != TN_OK)
+		fail_msg("%s", err.msg);
+	return file;
+}
+
+/* The field is free-form: any JSON stands there as it is, to as many containers as reading allows. */
+static void deep_values_go_into_the_envelope(void **state)
+{
+	(void)state;
+	for (unsigned deep = 98; deep <= 99; deep++) {
+		tn_error err;
+		tn_writer *w = kit_writer("thin");
+		kit_add(w, "t", TN_U8, 1, (uint64_t[]){ 2 }, 0);
+		tn_meta *at;
+		assert_int_equal(tn_put_map(w, tn_writer_metadata(w), tn_text("rope_scaling"), &at, &err), TN_OK);
+		for (unsigned i = 1; i < deep; i++)
+			assert_int_equal(tn_put_map(w, at, tn_text("k"), &at, &err), TN_OK);
+		tn_view bytes = kit_save(w);
+		tn_writer_free(w);
+		tn_file *file = kit_open(bytes), *bare = open_bare(bytes);
+		assert_non_null(tn_meta_find(tn_metadata(file), tn_text("rope_scaling")));
+		assert_int_equal(tn_meta_find(tn_metadata(bare), tn_text("rope_scaling")) != NULL, deep == 98);
+		tn_close(bare);
+		tn_close(file);
+		free((void *)bytes.ptr);
+	}
+}
+
+static void a_number_in_a_free_form_field_needs_no_envelope(void **state)
+{
+	(void)state;
+	tn_error err;
+	tn_writer *w = kit_writer("thin");
+	kit_add(w, "t", TN_U8, 1, (uint64_t[]){ 2 }, 0);
+	tn_meta *metadata = tn_writer_metadata(w);
+	assert_int_equal(tn_put_string(w, metadata, tn_text("arch"), tn_text("a"), &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, metadata, tn_text("hidden_size"), 1, 64, &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, metadata, tn_text("layers"), 1, 32, &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, metadata, tn_text("heads"), 1, 32, &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, metadata, tn_text("kv_heads"), 1, 32, &err), TN_OK);
+	assert_int_equal(tn_put_string(w, metadata, tn_text("dtype"), tn_text("u8"), &err), TN_OK);
+	assert_int_equal(tn_put_uint(w, metadata, tn_text("rope_scaling"), 2, 64, &err), TN_OK);
+	tn_view bytes = kit_save(w);
+	tn_writer_free(w);
+	tn_file *bare = open_bare(bytes);
+	uint64_t v = 0;
+	assert_true(tn_meta_u64(tn_meta_find(tn_metadata(bare), tn_text("rope_scaling")), &v));
+	assert_int_equal(v, 2);
+	assert_null(tn_meta_find(tn_metadata(bare), tn_text("tenon")));
+	tn_close(bare);
+	free((void *)bytes.ptr);
+}
+
 /* Before room is asked for as much as the manifest says. */
 static void pages_without_bytes_are_no_tensors(void **state)
 {
@@ -392,6 +450,8 @@ int main(void)
 		cmocka_unit_test(a_slice_of_another_type_is_none_any_more),
 		cmocka_unit_test(unknown_sizes_are_placeholders_and_come_out_again),
 		cmocka_unit_test(impossible_sizes_are_kept_aside),
+		cmocka_unit_test(deep_values_go_into_the_envelope),
+		cmocka_unit_test(a_number_in_a_free_form_field_needs_no_envelope),
 		cmocka_unit_test(pages_without_bytes_are_no_tensors),
 		cmocka_unit_test(pages_are_aligned_on_request),
 		cmocka_unit_test(keys_that_are_no_utf8_are_lost),

@@ -49,6 +49,14 @@ static bool is_json(const struct tn_meta *node)
 	return container ? is_json_container(node) : json_tree_keeps(node);
 }
 
+/* Containers that one stands in, which count for what reading it allows. */
+enum { IN_MODEL = 2 /* the manifest's object, and the model's */, IN_STAGE = 3 /* that, the tape and the stage */ };
+
+static bool is_json_in(unsigned outer, const struct tn_meta *node)
+{
+	return is_json(node) && json_tree_within(node, META_DEPTH - outer);
+}
+
 static bool field_holds(const struct field *f, const struct tn_meta *n)
 {
 	switch (f->type) {
@@ -57,7 +65,7 @@ static bool field_holds(const struct field *f, const struct tn_meta *n)
 	case FIELD_U32:     return n->type == TN_META_UINT && n->as.u <= UINT32_MAX;
 	case FIELD_F64:     return n->type == TN_META_FLOAT && isfinite(f64_of(n->as.f_bits));
 	case FIELD_BOOL:    return n->type == TN_META_BOOL;
-	case FIELD_JSON:    return n->type != TN_META_NULL && is_json(n);
+	case FIELD_JSON:    return n->type != TN_META_NULL && is_json_in(IN_MODEL, n);
 	case FIELD_STRINGS: return is_list_of(n, TN_META_STRING);
 	case FIELD_BOOLS:   return is_list_of(n, TN_META_BOOL);
 	}
@@ -122,7 +130,7 @@ static bool known_fields(struct writing *w)
 			continue;
 		if (add_field(w, f->name, n) == NULL)
 			return false;
-		if (field_width(f) != n->width)
+		if (f->type != FIELD_JSON && field_width(f) != n->width) /* free-form values are read as they are printed */
 			envelope_value(&w->env, n);
 	}
 	return true;
@@ -274,7 +282,7 @@ static bool native_stage(struct writing *w, const struct tn_meta *from, struct s
 	const struct tn_meta *refs = tn_meta_find(from, VIEW("page_refs"));
 	*s = (struct stage){ .operator = VIEW("") };
 	if (name == NULL || !is_text(name) || (op != NULL && !is_text(op)) || refs == NULL || refs->type != TN_META_ARRAY ||
-	    refs->is_raw || (params != NULL && (params->type != TN_META_MAP || !is_json(params))))
+	    refs->is_raw || (params != NULL && (params->type != TN_META_MAP || !is_json_in(IN_STAGE, params))))
 		return false;
 	s->name = name->as.s;
 	if (op != NULL)
