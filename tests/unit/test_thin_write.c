@@ -131,6 +131,32 @@ static void a_slice_whose_page_is_not_whole_stands_alone(void **state)
 	free(bytes);
 }
 
+/* Whatever type the fused page has, and where its word tells of none. */
+static void a_missing_last_slice_is_noticed(void **state)
+{
+	static const char *const cases[] = { "good-fused_typed", "good-fused_own_word" };
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		uint8_t *bytes;
+		tn_file *file = open_case(cases[i], &bytes);
+		tn_converted done;
+		tn_file *less = convert(file, &(tn_convert_options){ .select = is_not, .select_ctx = (void *)(uintptr_t)"b" }, &done);
+		assert_int_equal(tn_tensor_count(less), 1);
+		assert_null(tn_meta_find(tn_tensor_at(less, 0).extras, tn_text("fused_to")));
+		assert_true(says(done.report, "stands by itself"));
+		tn_report_free(done.report);
+		tn_close(less);
+		tn_converted all;
+		tn_file *same = convert(file, &(tn_convert_options){ 0 }, &all);
+		const tn_meta *fused = tn_meta_find(tn_meta_find(tn_native(same), tn_text("thin")), tn_text("fused"));
+		assert_int_equal(tn_meta_count(fused), 1);
+		tn_report_free(all.report);
+		tn_close(same);
+		tn_close(file);
+		free(bytes);
+	}
+}
+
 /* ---- Slices of pages that are tensors ---- */
 
 static bool is_slice(const tn_file *file, const char *name)
@@ -445,6 +471,7 @@ int main(void)
 		cmocka_unit_test(damaged_bytes_are_not_given_a_new_checksum),
 		cmocka_unit_test(a_tape_names_only_what_is_there),
 		cmocka_unit_test(a_slice_whose_page_is_not_whole_stands_alone),
+		cmocka_unit_test(a_missing_last_slice_is_noticed),
 		cmocka_unit_test(a_slice_that_was_changed_elsewhere_gets_bytes_of_its_own),
 		cmocka_unit_test(slices_of_a_tensor_that_was_changed_keep_theirs),
 		cmocka_unit_test(a_slice_of_another_type_is_none_any_more),

@@ -112,6 +112,7 @@ tn_dtype thin_dtype(tn_view text, uint32_t rank, const uint64_t *shape, uint64_t
 #define NATIVE_BY_ID  "by id"
 #define NATIVE_TABLE  "page_table"     /* array of ids in the order of the records, where it is not that of the data */
 #define NATIVE_FUSED  "fused"          /* array of maps: pages that are the sum of their slices */
+#define FUSED_SIZE    "size"           /* uint, in these: the sum */
 #define NATIVE_ALIGN  "align"          /* uint: of each page's bytes, over 1 */
 
 #define CHECKPOINT_KEY "checkpoint." /* leads metadata of a checkpoint whose key is the name of a field of the manifest's model */

@@ -40,6 +40,7 @@ static bool put_fused(struct opening *o)
 			return thin_read_no_memory(o);
 		fill_string(&f, "id", thin_record_at(&o->table, o->parents[i].record).id);
 		fill_page(&f, p, false);
+		fill_uint(&f, FUSED_SIZE, true, p->size, 64);
 		f.ok = f.ok && (shape = meta_add_array(mem, f.map, VIEW("shape"))) != NULL;
 		for (uint32_t d = 0; f.ok && d < p->rank; d++)
 			f.ok = meta_add_uint(mem, shape, (tn_view){ NULL, 0 }, p->shape[d], 64) != NULL;

@@ -15,6 +15,7 @@ struct written {
 /* A page that is the sum of tensors. */
 struct fused {
 	struct page page;
+	uint64_t    size;     /* that their sum must have; 0: not stated */
 	uint64_t   *tensors; /* its slices, in order */
 	uint64_t    n;
 	bool        complete;

@@ -89,9 +89,11 @@ bool write_is_fused(const struct writing *w, tn_view id)
 }
 
 /* What native says of a fused page; its size and slices come from the tensors. */
-static bool fused_page(struct writing *w, const struct tn_meta *from, struct page *p)
+static bool fused_page(struct writing *w, const struct tn_meta *from, struct fused *f)
 {
+	struct page *p = &f->page;
 	const struct tn_meta *id = meta_find(from, VIEW("id")), *shape = meta_find(from, VIEW("shape"));
+	const struct tn_meta *size = meta_find(from, VIEW(FUSED_SIZE));
 	if (id == NULL || id->type != TN_META_STRING || shape == NULL || shape->type != TN_META_ARRAY || shape->is_raw)
 		return false;
 	*p = plain_page(id->as.s);
@@ -104,6 +106,7 @@ static bool fused_page(struct writing *w, const struct tn_meta *from, struct pag
 		dims[n++] = d->type == TN_META_UINT ? d->as.u : 0;
 	p->shape = dims;
 	p->rank = (uint32_t)n;
+	f->size = size != NULL && size->type == TN_META_UINT ? size->as.u : 0;
 	p->fused_to = (tn_view){ NULL, 0 };
 	p->has &= ~(uint32_t)PAGE_FUSED_OFFSET;
 	return id_fault(p->id) == NULL && p->id.len <= THIN_ID_MAX;
@@ -118,7 +121,7 @@ static bool list_fused(struct writing *w)
 		return write_no_memory(w);
 	for (const struct tn_meta *x = n != 0 ? list->as.kids.first : NULL; x != NULL; x = x->next) {
 		struct fused *f = &w->fused[w->n_fused];
-		if (x->type == TN_META_MAP && fused_page(w, x, &f->page) &&
+		if (x->type == TN_META_MAP && fused_page(w, x, f) &&
 		    strmap_add(&w->fused_ids, fused_id, w->fused, w->n_fused, &other))
 			w->n_fused++;
 	}
@@ -292,7 +295,7 @@ static bool hand_out_slices(struct writing *w)
 	return true;
 }
 
-/* Whether the slices are all there and stand end to end. */
+/* Whether the slices are all there and stand end to end: without the last one they do as well, but have another sum. */
 static void judge_fused(struct writing *w, struct fused *f)
 {
 	uint64_t at = 0;
@@ -301,12 +304,9 @@ static void judge_fused(struct writing *w, struct fused *f)
 		const struct page *p = &w->man.pages[w->tensors[f->tensors[k]].page];
 		f->complete = p->fused_offset == at && add_u64(at, p->size, &at);
 	}
-	uint64_t bytes;
+	uint64_t elements;
 	f->page.size = at;
-	if (!f->complete || !shape_elements(f->page.rank, f->page.shape, &bytes))
-		f->complete = false;
-	else if (f->page.rank == 1 && view_is(f->page.dtype, "u8") && bytes != at)
-		f->complete = false; /* a slice of the end is missing */
+	f->complete = f->complete && (f->size == 0 || f->size == at) && shape_elements(f->page.rank, f->page.shape, &elements);
 }
 
 /* The tensor with the bytes that the slice says are its own as well; NULL when there is none. */
