@@ -487,7 +487,8 @@ typedef struct tn_pages_counts {
 } tn_pages_counts;
 
 typedef struct tn_pages tn_pages;
-/* The file must stay open. UNSUPPORTED when the tape uses what is no tensor of the file. *out is NULL on failure. */
+/* The file must stay open. A fused page that is no tensor is its slices, each a step. UNSUPPORTED when the tape uses what is
+ * neither, LIMIT when that makes more than 2^20 steps of slices. *out is NULL on failure. */
 TN_API TN_CHECK tn_code tn_pages_open(tn_pages **out, const tn_file *file, const tn_pages_options *options,
                                       tn_error *err);
 TN_API void            tn_pages_close(tn_pages *pages);

@@ -4,7 +4,7 @@
  * room the page goes whose next use is farthest off: the best choice there is, where dropping the page that was not
  * used for longest would drop each page just before its turn. */
 #include "api/call.h"
-#include "api/file.h"
+#include "api/tape.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "codec/blake3.h"
@@ -50,66 +50,17 @@ struct tn_pages {
 
 /* ---- The tape ---- */
 
-static const tn_meta *tape_of(const tn_file *f)
-{
-	const tn_meta *thin = tn_meta_find(f->model.native, VIEW("thin"));
-	const tn_meta *tape = tn_meta_find(thin, VIEW("execution_tape"));
-	return tape != NULL && tn_meta_kind(tape) == TN_META_ARRAY ? tape : NULL;
-}
-
-static size_t count_steps(const tn_file *f, const tn_meta *tape)
-{
-	uint64_t n = 0;
-	if (tape == NULL)
-		return (size_t)f->model.n;
-	tn_meta_iter it = tn_meta_items(tape);
-	for (const tn_meta *stage; (stage = tn_meta_next(&it)) != NULL; )
-		n += tn_meta_count(tn_meta_find(stage, VIEW("page_refs")));
-	return (size_t)n;
-}
-
-static void add_step(struct tn_pages *p, tn_view stage, tn_view op, size_t tensor)
-{
-	uint64_t nbytes = p->file->model.tensors[tensor].nbytes;
-	p->steps[p->n++] = (tn_step){ .stage = stage, .op = op, .tensor = tensor, .nbytes = nbytes };
-}
-
-static tn_code add_stage(struct tn_pages *p, const tn_meta *stage, tn_error *err)
-{
-	tn_view name = { 0 }, op = { 0 }, ref;
-	tn_meta_string(tn_meta_find(stage, VIEW("stage")), &name);
-	tn_meta_string(tn_meta_find(stage, VIEW("operator")), &op);
-	tn_meta_iter it = tn_meta_items(tn_meta_find(stage, VIEW("page_refs")));
-	for (const tn_meta *item; (item = tn_meta_next(&it)) != NULL; ) {
-		uint64_t tensor;
-		if (!tn_meta_string(item, &ref))
-			ref = (tn_view){ 0 };
-		if (!strmap_find(&p->file->names, model_name_at, &p->file->model, ref, &tensor))
-			return err_set(err, TN_E_UNSUPPORTED, TN_NO_OFFSET, "stage '%s' uses '%s', which is no tensor of the file",
-			               ESC(name), ESC(ref));
-		add_step(p, name, op, (size_t)tensor);
-	}
-	return TN_OK;
-}
-
 static tn_code read_tape(struct tn_pages *p, tn_error *err)
 {
-	const tn_meta *tape = tape_of(p->file);
-	size_t n = count_steps(p->file, tape);
-	p->steps = arena_raw(&p->mem, n, sizeof *p->steps);
-	p->next = arena_raw(&p->mem, n, sizeof *p->next);
+	if (tape_steps(p->file, &p->mem, &p->steps, &p->n, err) != TN_OK)
+		return err->code;
+	p->next = arena_raw(&p->mem, p->n, sizeof *p->next);
 	p->held = ARENA_NEW(&p->mem, p->file->model.n, struct held);
 	p->resident = arena_raw(&p->mem, p->file->model.n, sizeof *p->resident);
-	if (p->steps == NULL || p->next == NULL || p->held == NULL || p->resident == NULL)
+	if (p->next == NULL || p->held == NULL || p->resident == NULL)
 		return arena_err(&p->mem, err, "the steps of the tape");
-	for (size_t i = 0; tape == NULL && i < p->file->model.n; i++)
-		add_step(p, VIEW("model"), VIEW(""), i);
 	for (size_t i = 0; i < p->file->model.n; i++)
 		p->held[i].place = ABSENT;
-	tn_meta_iter it = tn_meta_items(tape);
-	for (const tn_meta *stage; (stage = tn_meta_next(&it)) != NULL; )
-		if (add_stage(p, stage, err) != TN_OK)
-			return err->code;
 	return TN_OK;
 }
 

@@ -1,11 +1,13 @@
 /* test_pages.c - playing a tape: its order, the budget that holds, what is read again and what is trusted. */
 #include "support/api_kit.h"
 #include "support/files.h"
+#include "support/hextext.h"
 #include "support/host.h"
 
 #include "api/file.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -325,6 +327,75 @@ static void the_tape_travels(void **state)
 	tempdir_remove(folder);
 }
 
+/* A file from elsewhere: q and k are the whole of a page that is no tensor, and a stage uses just that. */
+static tn_file *fused_tape(uint8_t **bytes, size_t refs)
+{
+	char path[512];
+	size_t len;
+	snprintf(path, sizeof path, "%s/golden/thin/good-03_fused.hex", TENON_TEST_DATA);
+	*bytes = hextext_load(path, &len);
+	tn_file *f = kit_open((tn_view){ *bytes, len });
+	struct tn_meta *stage = meta_find(meta_find(f->model.native, VIEW("thin")), VIEW("execution_tape"))->as.kids.first;
+	meta_remove(stage, VIEW("page_refs"));
+	struct tn_meta *list = meta_add_array(&f->mem, stage, VIEW("page_refs"));
+	for (size_t i = 0; i < refs; i++)
+		meta_add_string(&f->mem, list, VIEW(""), VIEW("layer_0_attn_qkv_fused"));
+	return f;
+}
+
+static void a_fused_page_is_its_slices(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *f = fused_tape(&bytes, 2);
+	tn_pages *pages;
+	tn_view got;
+	tn_error err;
+	assert_int_equal(tn_pages_open(&pages, f, NULL, &err), TN_OK);
+	assert_int_equal(tn_pages_count(pages), 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(tn_pages_at(pages, i).tensor, kit_find(f, i % 2 == 0 ? "q" : "k"));
+		assert_int_equal(tn_pages_use(pages, i, &got, &err), TN_OK);
+		assert_int_equal(got.len, i % 2 == 0 ? 8 : 4);
+		tn_pages_end(pages, i);
+	}
+	tn_pages_close(pages);
+	tn_close(f);
+	free(bytes);
+}
+
+static void a_fused_page_without_its_end_is_none(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *f = fused_tape(&bytes, 1);
+	tn_pages *pages;
+	tn_error err;
+	f->model.tensors[kit_find(f, "k")].extras = NULL;
+	assert_int_equal(tn_pages_open(&pages, f, NULL, &err), TN_E_UNSUPPORTED);
+	assert_non_null(strstr(err.msg, "'layer_0_attn_qkv_fused', which is no tensor"));
+	tn_close(f);
+	free(bytes);
+}
+
+static void slices_do_not_make_a_tape_endless(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *f = fused_tape(&bytes, 1 << 19);
+	tn_pages *pages;
+	tn_error err;
+	assert_int_equal(tn_pages_open(&pages, f, NULL, &err), TN_OK);
+	assert_int_equal(tn_pages_count(pages), 1 << 20);
+	tn_pages_close(pages);
+	tn_close(f);
+	free(bytes);
+	f = fused_tape(&bytes, (1 << 19) + 1);
+	assert_int_equal(tn_pages_open(&pages, f, NULL, &err), TN_E_LIMIT);
+	tn_close(f);
+	free(bytes);
+}
+
 static void a_page_that_is_no_tensor_is_refused(void **state)
 {
 	(void)state;
@@ -360,6 +431,9 @@ int main(void)
 		cmocka_unit_test(releasing_frees_the_room),
 		cmocka_unit_test(a_file_without_a_tape_is_one_stage),
 		cmocka_unit_test(the_tape_travels),
+		cmocka_unit_test(a_fused_page_is_its_slices),
+		cmocka_unit_test(a_fused_page_without_its_end_is_none),
+		cmocka_unit_test(slices_do_not_make_a_tape_endless),
 		cmocka_unit_test(a_page_that_is_no_tensor_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
