@@ -260,6 +260,32 @@ static tn_code take_pages(struct pack_run *p)
 	return TN_OK;
 }
 
+/* The checksums of slices are in the manifest alone: writing holds only whole pages to theirs. */
+static tn_code check_slice(const struct pack_run *p, const struct page *page)
+{
+	tn_error *err = p->w.err;
+	tn_digest stated, got;
+	uint64_t at;
+	bool known;
+	if (!strmap_find(&p->index, id_at, p->ids, page->fused_to, &at))
+		return err_set(err, TN_E_NOTFOUND, TN_NO_OFFSET, "thin: there is no file for page '%s'", ESC(page->fused_to));
+	const struct source s = { .kind = SOURCE_PATH, .len = page->size, .path = p->paths[at], .offset = page->fused_offset };
+	if (source_digest(&s, 0, s.len, &got, &known, err) != TN_OK)
+		return err->code;
+	if (thin_hex_digest(page->checksum, &stated) && memcmp(stated.bytes, got.bytes, TN_DIGEST_LEN) != 0)
+		return err_set(err, TN_E_CHECKSUM, TN_NO_OFFSET, "thin: page '%s': its bytes do not have the checksum that is stated",
+		               ESC(page->id));
+	return TN_OK;
+}
+
+static tn_code check_slices(const struct pack_run *p)
+{
+	for (uint64_t i = 0; i < p->m.n_pages; i++)
+		if (p->m.pages[i].fused_to.ptr != NULL && check_slice(p, &p->m.pages[i]) != TN_OK)
+			return p->w.err->code;
+	return TN_OK;
+}
+
 tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path, const tn_write_options *opt,
                      uint64_t *records, uint64_t *size, tn_error *err)
 {
@@ -270,7 +296,8 @@ tn_code tn_thin_pack(const char *manifest, const char *folder, const char *path,
 	writing_init(&p.w, opt != NULL ? opt : &write_defaults, err);
 	p.replaces = sys_file_identify(&p.target, path);
 	if (load_manifest(&p, manifest) == TN_OK && judge(&p.w, &p.m) == TN_OK && index_files(&p, folder) == TN_OK &&
-	    take_pages(&p) == TN_OK && lay_out(&p.w, &p.m, p.blobs, p.n_blobs) == TN_OK && write_to(&p.w, path) == TN_OK)
+	    take_pages(&p) == TN_OK && check_slices(&p) == TN_OK && lay_out(&p.w, &p.m, p.blobs, p.n_blobs) == TN_OK &&
+	    write_to(&p.w, path) == TN_OK)
 		tell(&p.w, records, size);
 	arena_fini(&p.w.mem);
 	return err->code;

@@ -179,6 +179,36 @@ static void each_check_of_packing(void **state)
 	assert_non_null(strstr(err.msg, "two files are for page 'other'"));
 }
 
+static void slices_are_held_to_their_checksums(void **state)
+{
+	(void)state;
+	uint8_t *bytes;
+	tn_file *file = open_case("good-03_fused", &bytes);
+	char *root = at("s"), *manifest = at("s/manifest.json"), *pages = at("s/pages"), *path = at("s.thin");
+	const tn_unpack_options no_sync = { .no_sync = true };
+	const tn_write_options how = { .no_sync = true };
+	tn_error err;
+	assert_int_equal(tn_thin_unpack(file, root, &no_sync, NULL, &err), TN_OK);
+	tn_view text = files_load(manifest);
+	uint8_t *sum = NULL;
+	for (size_t i = 0; sum == NULL && i + 8 < text.len; i++)
+		if (memcmp(text.ptr + i, "cc6dc4b3", 8) == 0) /* of the slice k */
+			sum = (uint8_t *)(uintptr_t)text.ptr + i;
+	assert_non_null(sum);
+	*sum = 'd';
+	files_store(manifest, text);
+	assert_int_equal(tn_thin_pack(manifest, pages, path, &how, NULL, NULL, &err), TN_E_CHECKSUM);
+	assert_non_null(strstr(err.msg, "page 'k'"));
+	assert_false(files_exist(path));
+	tn_close(file);
+	free(bytes);
+	free((void *)text.ptr);
+	free(path);
+	free(pages);
+	free(manifest);
+	free(root);
+}
+
 /* ---- Unpack ---- */
 
 static void nothing_is_written_over_or_followed(void **state)
@@ -247,7 +277,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(layouts_are_the_reference_programs), TEST(what_is_taken_apart_is_packed_to_the_same_bytes),
-		TEST(each_check_of_packing), TEST(nothing_is_written_over_or_followed), TEST(what_does_not_verify_stays_packed),
+		TEST(each_check_of_packing), TEST(slices_are_held_to_their_checksums),
+		TEST(nothing_is_written_over_or_followed), TEST(what_does_not_verify_stays_packed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
