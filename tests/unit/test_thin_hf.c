@@ -486,6 +486,17 @@ static void text_of_a_larger_model(void **state)
 			assert_int_equal(from[i], from[i - 1]);
 }
 
+/* Where the text model is not inside another one, no layer is left out. */
+static void layers_of_no_text_config(void **state)
+{
+	(void)state;
+	add("language_model.model.embed_tokens.weight", 32, H);
+	add_layer("language_model.model.layers.0.");
+	run("{" NUMBERS ",\"text_config\":null,\"cross_attention_layers\":[0]}");
+	assert_string_equal(field("layers"), "1");
+	assert_int_equal(out.n, 10);
+}
+
 static void empty_text_config(void **state)
 {
 	(void)state;
@@ -734,7 +745,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(smallest_tape), TEST(joined_projections), TEST(windows_and_shared_keys), TEST(linear_layers),
 		TEST(joined_experts), TEST(router_alone), TEST(inputs_of_each_layer), TEST(other_libraries),
-		TEST(text_of_a_larger_model), TEST(empty_text_config), TEST(architectures), TEST(numbers_from_shapes),
+		TEST(text_of_a_larger_model), TEST(empty_text_config), TEST(layers_of_no_text_config),
+		TEST(architectures), TEST(numbers_from_shapes),
 		TEST(kinds_of_values), TEST(quantised_tensors), TEST(own_metadata),
 		TEST(metadata_under_a_name_of_the_manifests_is_kept_aside), TEST(what_formats_say_of_themselves_is_kept),
 		TEST(memory), TEST(memory_is_planned_by_the_config_alone), TEST(refusals), TEST(no_memory),

@@ -103,10 +103,10 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Layers that look at pictures have no place among those of the text. */
+/* Layers that look at pictures have no place among those of the text. Only a text model inside another one has any. */
 static bool drop_layers(struct hf *h)
 {
-	const struct tn_meta *list = h->multimodal ? hf_array(h->config, "cross_attention_layers") : NULL;
+	const struct tn_meta *list = hf_array(h->config, "cross_attention_layers");
 	if (list == NULL || list->as.kids.n == 0)
 		return true;
 	h->dropped = arena_raw(h->job->mem, list->as.kids.n, sizeof *h->dropped);
@@ -169,7 +169,8 @@ static bool count_layers(struct hf *h)
 	uint64_t layers;
 	if (!hf_uint(h, "num_hidden_layers n_layer num_layers", &layers) || layers > UINT32_MAX)
 		return hf_fail(h, "config.json does not say how many layers there are (num_hidden_layers)");
-	h->layers = layers - min_u64(layers, h->n_dropped);
+	bool is_text = tn_meta_find(h->config, VIEW("num_hidden_layers")) != NULL; /* under another name they are not counted off */
+	h->layers = layers - (is_text ? min_u64(layers, h->n_dropped) : 0);
 	return true;
 }
 
@@ -188,5 +189,5 @@ bool hf_read_config(struct hf *h)
 		return hf_no_memory(h);
 	h->config = config;
 	read_packing(h);
-	return list_types(h) && drop_layers(h) && count_layers(h);
+	return list_types(h) && (h->config == root || drop_layers(h)) && count_layers(h);
 }
