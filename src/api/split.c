@@ -284,7 +284,7 @@ static tn_code appear(struct split *s)
 static tn_code write_all(struct split *s)
 {
 	bool made;
-	if (sys_folder_make(s->folder, &made, s->err) != TN_OK)
+	if (sys_folder_make(s->folder, !s->write.no_sync, &made, s->err) != TN_OK)
 		return s->err->code;
 	for (uint64_t k = 0; k < s->n; k++)
 		if (write_shard(s, k) != TN_OK)

@@ -401,7 +401,7 @@ static tn_code make_folders(struct unpacking *u, const char *folder)
 		return arena_err(&u->mem, u->err, "a path");
 	if (sys_kind_of(pages) == SYS_LINK)
 		return err_set(u->err, TN_E_USAGE, TN_NO_OFFSET, "'%s' is a link, which is not followed", ESC(tn_text(pages)));
-	return sys_folder_make_all(pages, u->err);
+	return sys_folder_make_all(pages, !u->options->no_sync, u->err);
 }
 
 tn_code tn_thin_unpack(const tn_file *f, const char *folder, const tn_unpack_options *opt, uint64_t *records,

@@ -100,15 +100,65 @@ tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_
 
 /* ---- Making and removing ---- */
 
-tn_code sys_folder_make(const char *path, bool *made, tn_error *err)
+/* What stands before the last name of a path, in memory of its own; NULL when there is none. */
+static char *path_above(const char *path)
+{
+	size_t n = strlen(path);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	while (n > 0 && path[n - 1] != '/')
+		n--;
+	char *above = mem_alloc(n + 2);
+	if (above == NULL)
+		return NULL;
+	memcpy(above, path, n);
+	memcpy(above + n, n == 0 ? "." : "", n == 0 ? 2 : 1);
+	return above;
+}
+
+/* As after a rename: what may not be read cannot be synced, and not all file systems sync folders. */
+static tn_code sync_folder(const char *path, tn_error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
+	if (fd < 0)
+		return TN_OK;
+	do
+		failed = fsync(fd);
+	while (failed != 0 && errno == EINTR);
+	bool pointless = errno == EINVAL || errno == ENOTSUP || errno == EROFS || errno == ENOSYS;
+	if (failed != 0 && !pointless)
+		err_sys(err, errno, "fsync", path);
+	if (close(fd) != 0 && err->code == TN_OK)
+		err_sys(err, errno, "close", path);
+	return err->code;
+}
+
+/* The name of a new folder stands in the one above it. */
+static tn_code sync_above(const char *path, tn_error *err)
+{
+	char *above = path_above(path);
+	if (above == NULL)
+		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a path");
+	sync_folder(above, err);
+	mem_free(above);
+	return err->code;
+}
+
+tn_code sys_folder_make(const char *path, bool sync, bool *made, tn_error *err)
 {
 	*made = mkdir(path, 0777) == 0;
 	int sys = errno;
 	/* of one that is there, some systems say first that this is no place to make any */
-	return *made || sys_is_folder(path) ? TN_OK : err_sys(err, sys, "make the folder", path);
+	if (!*made)
+		return sys_is_folder(path) ? TN_OK : err_sys(err, sys, "make the folder", path);
+	if (sync && sync_above(path, err) != TN_OK) {
+		sys_folder_remove(path);
+		*made = false;
+	}
+	return err->code;
 }
 
-tn_code sys_folder_make_all(const char *path, tn_error *err)
+tn_code sys_folder_make_all(const char *path, bool sync, tn_error *err)
 {
 	bool made;
 	size_t n = strlen(path);
@@ -120,11 +170,11 @@ tn_code sys_folder_make_all(const char *path, tn_error *err)
 		if (path[i] != '/')
 			continue;
 		part[i] = '\0';
-		sys_folder_make(part, &made, err);
+		sys_folder_make(part, sync, &made, err);
 		part[i] = '/';
 	}
 	mem_free(part);
-	return err->code == TN_OK ? sys_folder_make(path, &made, err) : err->code;
+	return err->code == TN_OK ? sys_folder_make(path, sync, &made, err) : err->code;
 }
 
 void sys_folder_remove(const char *path)

@@ -15,10 +15,10 @@ bool    sys_is_folder(const char *path);
 tn_code sys_folder_list(const char *path, struct arena *mem, struct sys_names *out, tn_error *err);
 /* The path without links, "." and ".."; *out is NULL where it leads nowhere. Only memory is a failure. */
 tn_code sys_real_path(const char *path, struct arena *mem, const char **out, tn_error *err);
-/* Makes the folder unless it is there; *made says which. */
-tn_code sys_folder_make(const char *path, bool *made, tn_error *err);
+/* Makes the folder unless it is there; *made says which. sync: the folder above holds it on the disk, or it goes again. */
+tn_code sys_folder_make(const char *path, bool sync, bool *made, tn_error *err);
 /* Likewise, and those above it that are missing. */
-tn_code sys_folder_make_all(const char *path, tn_error *err);
+tn_code sys_folder_make_all(const char *path, bool sync, tn_error *err);
 /* Removes an empty folder. */
 void    sys_folder_remove(const char *path);
 /* Removes a file; a failure has no consequence. */

@@ -161,6 +161,25 @@ static void splitting(void **state)
 	free((void *)bytes.ptr);
 }
 
+/* The name of a new folder must reach the disk as well, where that can be had. */
+static void new_folder(void **state)
+{
+	tn_error err;
+	(void)state;
+	tn_view bytes = set_kit_file("ab");
+	model = kit_open(bytes);
+	fault_arm(FAULT_FSYNC, 1, EIO);
+	assert_int_equal(do_split(&err), TN_E_IO);
+	fault_disarm();
+	assert_non_null(strstr(err.msg, "fsync ."));
+	assert_false(files_exist("out"));
+	fault_arm(FAULT_FSYNC, 1, EINVAL);
+	assert_int_equal(do_split(&err), TN_OK);
+	fault_disarm();
+	tn_close(model);
+	free((void *)bytes.ptr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +187,7 @@ int main(void)
 		cmocka_unit_test(verifying),
 		cmocka_unit_test(rebuilding),
 		cmocka_unit_test(splitting),
+		cmocka_unit_test(new_folder),
 	};
 	return cmocka_run_group_tests_name("sets", tests, set_up, tear_down);
 }

@@ -72,13 +72,13 @@ static void follows_and_makes(void **state)
 	assert_string_equal(link, file);
 	assert_int_equal(sys_real_path("none", &mem, &link, &err), TN_OK);
 	assert_null(link);
-	assert_int_equal(sys_folder_make("new", &made, &err), TN_OK);
+	assert_int_equal(sys_folder_make("new", true, &made, &err), TN_OK);
 	assert_true(made && sys_is_folder("new"));
-	assert_int_equal(sys_folder_make("new", &made, &err), TN_OK);
+	assert_int_equal(sys_folder_make("new", true, &made, &err), TN_OK);
 	assert_false(made);
 	sys_folder_remove("new");
 	assert_false(sys_is_folder("new"));
-	assert_int_equal(sys_folder_make("file", &made, &err), TN_E_IO);
+	assert_int_equal(sys_folder_make("file", true, &made, &err), TN_E_IO);
 	assert_false(sys_is_folder("file"));
 	sys_file_remove("link");
 	assert_true(files_exist("file"));

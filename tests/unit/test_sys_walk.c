@@ -31,12 +31,12 @@ static void folders_are_made_with_their_parents(void **state)
 	char *below = files_join(file, "x");
 	tn_error err;
 	err_clear(&err);
-	assert_int_equal(sys_folder_make_all(deep, &err), TN_OK);
-	assert_int_equal(sys_folder_make_all(deep, &err), TN_OK);
+	assert_int_equal(sys_folder_make_all(deep, false, &err), TN_OK);
+	assert_int_equal(sys_folder_make_all(deep, false, &err), TN_OK);
 	assert_int_equal(sys_kind_of(deep), SYS_FOLDER);
 	files_store(file, tn_text("x"));
 	assert_int_equal(sys_kind_of(file), SYS_FILE);
-	assert_int_equal(sys_folder_make_all(below, &err), TN_E_IO);
+	assert_int_equal(sys_folder_make_all(below, false, &err), TN_E_IO);
 	free(below);
 	free(file);
 	free(deep);
@@ -51,7 +51,7 @@ static void walks_see_files_and_follow_no_link(void **state)
 	size_t n = 0;
 	tn_error err;
 	err_clear(&err);
-	assert_int_equal(sys_folder_make_all(inner, &err), TN_OK);
+	assert_int_equal(sys_folder_make_all(inner, false, &err), TN_OK);
 	files_store(one, tn_text("1"));
 	files_store(two, tn_text("2"));
 	assert_int_equal(symlink("one", link), 0);

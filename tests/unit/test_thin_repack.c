@@ -151,7 +151,7 @@ static void make_folder(const char *name)
 {
 	char *path = at(name);
 	tn_error err = { .code = TN_OK };
-	assert_int_equal(sys_folder_make_all(path, &err), TN_OK);
+	assert_int_equal(sys_folder_make_all(path, false, &err), TN_OK);
 	free(path);
 }
 
