@@ -26,12 +26,12 @@ static inline const struct reader *reader_of(const struct tn_file *f, const stru
 	return &f->parts[t->part].reader;
 }
 
-/* The bytes of a tensor for a save: as they lie in the file, or decoded on the way. */
+/* The bytes of a tensor for a save: as they lie in the file, or decoded on the way, and held to what the file states of them. */
 static inline struct source source_of(const struct tn_file *f, const struct tensor *t)
 {
 	return (struct source){
-		.kind = tensor_is_plain(t) ? SOURCE_RANGE : SOURCE_TENSOR, .len = t->nbytes, .from = reader_of(f, t),
-		.tensor = t, .offset = t->offset,
+		.kind = tensor_is_plain(t) ? SOURCE_RANGE : SOURCE_TENSOR, .len = t->nbytes, .digest = t->digest,
+		.from = reader_of(f, t), .tensor = t, .offset = t->offset,
 	};
 }
 

@@ -46,3 +46,10 @@ tn_digest b3_of(tn_view v)
 	b3_final(&h, &digest);
 	return digest;
 }
+
+tn_code digest_hold(const tn_digest *is, const tn_digest *stated, tn_error *err)
+{
+	if (memcmp(is->bytes, stated->bytes, TN_DIGEST_LEN) == 0)
+		return TN_OK;
+	return err_set(err, TN_E_CHECKSUM, TN_NO_OFFSET, "its bytes do not have the checksum that is stated");
+}

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "io/hash.h"
 #include "io/values.h"
 
 enum { PIECE = 16384 }; /* elements; whole blocks of every type */
@@ -174,6 +175,33 @@ static tn_code make(struct making *m, tn_emit *emit, tn_error *err)
 	return TN_OK;
 }
 
+/* All at once before it is decoded, for types that are not read from the first byte to the last. */
+static tn_code check_first(const struct cast *c, tn_error *err)
+{
+	tn_digest is;
+	if (hash_tensor(c->from, &c->stored, &is, err) != TN_OK)
+		return err->code;
+	return digest_hold(&is, c->stored.digest, err);
+}
+
+/* What is read is held to the digest that its file states. */
+static tn_code make_checked(struct making *m, tn_emit *emit, tn_error *err)
+{
+	struct b3 hash;
+	tn_digest is;
+	const struct cast *c = m->cast;
+	if (c->stored.digest == NULL)
+		return make(m, emit, err);
+	if (m->in.codec == NULL)
+		return check_first(c, err) == TN_OK ? make(m, emit, err) : err->code;
+	b3_init(&hash);
+	m->in.hash = &hash;
+	if (make(m, emit, err) != TN_OK)
+		return err->code;
+	b3_final(&hash, &is);
+	return digest_hold(&is, c->stored.digest, err);
+}
+
 static tn_code produce(void *ctx, tn_emit *emit, tn_error *err)
 {
 	const struct cast *c = ctx;
@@ -182,7 +210,7 @@ static tn_code produce(void *ctx, tn_emit *emit, tn_error *err)
 		return err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory for a cast");
 	m->cast = c;
 	m->losses = (struct value_losses){ 0, 0, 0 };
-	if (open_input(m, err) == TN_OK && make(m, emit, err) == TN_OK)
+	if (open_input(m, err) == TN_OK && make_checked(m, emit, err) == TN_OK)
 		report_losses(c, &m->losses);
 	mem_free(m);
 	if (err->code == TN_OK && c->report->failed)

@@ -108,16 +108,19 @@ static void run_tensor(struct span *span, const struct source *source, const str
                        struct sink *out)
 {
 	struct b3 hash;
-	if (span->digest)
+	bool known = source->digest != NULL, hashes = span->digest && !known;
+	if (hashes)
 		sink_hash_start(out, &hash);
 	if (span->big)
 		sink_swap_start(out, tensor->dtype);
 	source_stream(source, out);
 	if (span->big)
 		sink_swap_stop(out);
-	if (span->digest) {
+	if (hashes) {
 		sink_hash_stop(out);
 		b3_final(&hash, &span->hash);
+	} else if (known) {
+		span->hash = *source->digest; /* the source was held to it */
 	}
 	if (!sink_ok(out))
 		err_prefix(out->err, "tensor '%s'", ESC(tensor->name));

@@ -121,10 +121,8 @@ static void stream_path(const struct source *s, struct sink *out)
 	sys_file_close(&f);
 }
 
-void source_stream(const struct source *s, struct sink *out)
+static void stream(const struct source *s, struct sink *out)
 {
-	if (!sink_ok(out))
-		return;
 	uint64_t start = out->at;
 	switch (s->kind) {
 	case SOURCE_MEMORY:   sink_write(out, s->memory.ptr, s->memory.len); break;
@@ -135,4 +133,21 @@ void source_stream(const struct source *s, struct sink *out)
 	}
 	if (sink_ok(out) && out->at - start != s->len)
 		broken_promise(s->len, out->at - start, out->err);
+}
+
+void source_stream(const struct source *s, struct sink *out)
+{
+	struct b3 hash;
+	tn_digest is;
+	if (!sink_ok(out))
+		return;
+	if (s->digest != NULL)
+		sink_hash_start(out, &hash);
+	stream(s, out);
+	if (s->digest == NULL)
+		return;
+	sink_hash_stop(out);
+	b3_final(&hash, &is);
+	if (sink_ok(out))
+		digest_hold(&is, s->digest, out->err);
 }

@@ -22,6 +22,7 @@ enum source_kind { SOURCE_MEMORY, SOURCE_RANGE, SOURCE_TENSOR, SOURCE_PATH, SOUR
 struct source {
 	enum source_kind     kind;
 	uint64_t             len;     /* promised before a byte is asked for */
+	const tn_digest     *digest;  /* the BLAKE3 that its bytes must have; NULL: not known */
 	tn_view              memory;  /* MEMORY */
 	const struct reader *from;    /* RANGE, TENSOR: of a file that is open; CALLBACK: the one that it reads, or NULL */
 	const struct tensor *tensor;  /* TENSOR: stored encoded, to be read decoded */
@@ -36,7 +37,8 @@ struct source {
 
 struct sink;
 /* Streams the whole source into the sink, through one I/O buffer at most. CORRUPT when it
- * yields more or less than it promised. */
+ * yields more or less than it promised, CHECKSUM when its bytes have not its digest: where that is known the sink's
+ * hash must be off. */
 void source_stream(const struct source *s, struct sink *out);
 /* Can it be streamed more than once? */
 static inline bool source_repeats(const struct source *s) { return s->kind != SOURCE_CALLBACK || s->again; }

@@ -53,6 +53,7 @@ tn_code values_open(struct values *v, const struct reader *from, const struct te
 	v->from = from;
 	v->tensor = t;
 	v->codec = value_codec(t->dtype);
+	v->hash = NULL;
 	v->raw_at = v->scales_at = (struct window){ 0, 0 };
 	if (!shape_elements(t->rank, t->shape, &v->elements))
 		return err_set(err, TN_E_LIMIT, t->offset, "tensor '%s': shape overflows 64 bits",
@@ -100,6 +101,8 @@ static tn_code read_blocks(struct values *v, uint64_t first, float *out, size_t 
 		if (tensor_read(v->from, v->tensor, first / c->elems * c->bytes, v->raw,
 		                blocks * c->bytes, err) != TN_OK)
 			return err->code;
+		if (v->hash != NULL)
+			b3_update(v->hash, v->raw, blocks * c->bytes);
 		if (v->tensor->finite_scales)
 			value_tame(v->tensor->dtype, v->raw, blocks);
 		decode(v, skip, out, take);

@@ -3,6 +3,7 @@
 #ifndef IO_VALUES_H
 #define IO_VALUES_H
 
+#include "codec/blake3.h"
 #include "io/tensor_read.h"
 #include "value/qfloat.h"
 #include "value/value.h"
@@ -23,6 +24,7 @@ struct values {
 	const struct value_codec *codec;  /* NULL: apr_q8, qfloat */
 	float                     scale;  /* apr_q8: of all; qfloat: beside those of blocks, or 1 */
 	struct qfloat             qfloat;
+	struct b3                *hash;   /* takes the stored bytes as they are read; NULL: off. Only with a codec */
 	struct window             raw_at, scales_at;
 	uint8_t                   raw[VALUES_RAW], scales[VALUES_SCALES];
 };

@@ -11,6 +11,8 @@
 #include "io/cast.h"
 #include "io/sink.h"
 
+#include <string.h>
+
 #include <cmocka.h>
 
 enum { N = 40000, IN = 4 * N, OUT = 8 * N };
@@ -107,6 +109,54 @@ static void input_ends_early(void **state)
 	}
 }
 
+/* One pass or two, read in order or not: the bytes are held to the digest that is stated of them. */
+static tn_code cast_known(tn_dtype from, tn_dtype to, uint64_t bytes, const tn_digest *digest, tn_error *err)
+{
+	struct reader r = { .map = { in, IN }, .size = IN };
+	struct tensor t = tensor_f32();
+	struct tn_report report;
+	struct arena mem;
+	struct sink sink;
+	err_clear(err);
+	arena_init(&mem, 0);
+	report_init(&report);
+	t.dtype = from;
+	t.nbytes = t.stored = bytes;
+	t.digest = digest;
+	t.shape = (const uint64_t[2]){ N / 64, 32 };
+	struct source s = { .kind = SOURCE_RANGE, .len = bytes, .from = &r, .digest = digest };
+	assert_int_equal(cast_tensor(&t, &s, to, &mem, &report, err), TN_OK);
+	assert_null(t.digest);
+	assert_null(s.digest);
+	sink_init_memory(&sink, out, sizeof out, err);
+	source_stream(&s, &sink);
+	report_fini(&report);
+	arena_fini(&mem);
+	return err->code;
+}
+
+static void stated_digests(void **state)
+{
+	const struct { tn_dtype from, to; uint64_t bytes; } cases[] = {
+		{ TN_F32, TN_F16, 2 * N }, { TN_F64, TN_F32, 4 * N }, { TN_F32, TN_APR_Q8, 2 * N }, { TN_F16, TN_Q8_0, N },
+		{ TN_APR_Q8, TN_F32, N / 2 + 4 }, { TN_Q8_0, TN_F32, N / 64 * 34 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		memset(in, 0, sizeof in);
+		in[1] = 7;
+		tn_digest digest = b3_of((tn_view){ in, (size_t)cases[i].bytes });
+		tn_error err;
+		if (cast_known(cases[i].from, cases[i].to, cases[i].bytes, &digest, &err) != TN_OK)
+			fail_msg("%zu: %s", i, err.msg);
+		for (uint64_t at = 0; at < cases[i].bytes; at += cases[i].bytes - 1) {
+			in[at] ^= 1;
+			assert_int_equal(cast_known(cases[i].from, cases[i].to, cases[i].bytes, &digest, &err), TN_E_CHECKSUM);
+			in[at] ^= 1;
+		}
+	}
+}
+
 /* ---- Rules ---- */
 
 static tn_dtype target(tn_dtype dtype, tn_dtype quantize, tn_dtype of, uint32_t rank, uint64_t row)
@@ -172,6 +222,7 @@ int main(void)
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(every_failed_allocation),
 		cmocka_unit_test(input_ends_early),
+		cmocka_unit_test(stated_digests),
 		cmocka_unit_test(rules),
 		cmocka_unit_test(what_can_be_asked_for),
 	};

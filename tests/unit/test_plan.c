@@ -135,6 +135,47 @@ static void digests(void **state)
 	assert_memory_equal(p.spans[2].hash.bytes, second.bytes, TN_DIGEST_LEN);
 }
 
+static void digest_says_otherwise(struct plan *p, const struct source *sources)
+{
+	tn_error err;
+	assert_int_equal(run(p, sources, &err), TN_E_CHECKSUM);
+	assert_string_equal(err.msg, "tensor 'first': its bytes do not have the checksum that is stated");
+}
+
+/* What a source says of its bytes is looked at whatever becomes of them, and hashing them once is enough. */
+static void digests_that_are_known(void **state)
+{
+	static const char text[] = "hellohellohellohellohellohellohello";
+	tn_digest good = b3_of(tn_text(text)), bad = b3_of(VIEW("hell0"));
+	struct source source = memory_source(tn_text(text));
+	const struct packing packing = { .codec = BLOCKS_LZ4, .stored = 30, .lengths = (uint32_t[]){ 10 } };
+	struct packing measured;
+	struct plan p;
+	tn_error err;
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		plan_init(&p, &mem);
+		if (i == 0)
+			plan_tensor(&p, 0, source.len);
+		else if (i == 1)
+			plan_tensor_digest(&p, 0, source.len);
+		else if (i == 2)
+			plan_tensor_big_endian(&p, 0, source.len);
+		else
+			plan_blocks(&p, 0, &packing);
+		source.digest = &bad;
+		digest_says_otherwise(&p, &source);
+		source.digest = &good;
+		if (i < 3)
+			assert_int_equal(run(&p, &source, &err), TN_OK);
+		if (i == 1)
+			assert_memory_equal(p.spans[0].hash.bytes, good.bytes, TN_DIGEST_LEN);
+	}
+	source.digest = &bad;
+	err_clear(&err);
+	assert_int_equal(blocks_measure(&source, BLOCKS_LZ4, 0, 1, &mem, &measured, &err), TN_E_CHECKSUM);
+}
+
 /* ---- Going on ---- */
 
 struct marks {
@@ -361,6 +402,7 @@ int main(void)
 		WITH_ARENA(layout),
 		WITH_ARENA(bytes_of_a_run),
 		WITH_ARENA(digests),
+		WITH_ARENA(digests_that_are_known),
 		WITH_ARENA(whole_spans),
 		WITH_ARENA(resumed_runs),
 		WITH_ARENA(digest_of_a_group),
