@@ -681,8 +681,9 @@ typedef struct tn_converted {
  * for goes into an envelope (docs/envelope.md) and comes back from there. Anything lost fails with
  * LOSSY before a byte is written unless allowed. That includes what opening could not read: an error among the findings of
  * tn_warnings, or a value of a set that its first file has otherwise. A tensor whose digest the file states is held to it,
- * cast or not: CHECKSUM then, as for every function that writes tensors of an open file. out may be NULL. The report is also
- * given on failure; it begins with the warnings of opening. */
+ * cast or not: CHECKSUM then, as for every function that writes tensors of an open file. So is an APR file to its footer where
+ * all of its tensors are written, none of them compressed; with allow_loss that is a warning. out may be NULL. The report is
+ * also given on failure; it begins with the warnings of opening. */
 TN_API TN_CHECK tn_code tn_convert(const tn_file *file, const char *path, const tn_convert_options *options,
                                    tn_converted *out, tn_error *err);
 

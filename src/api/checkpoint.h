@@ -2,13 +2,14 @@
 #ifndef API_CHECKPOINT_H
 #define API_CHECKPOINT_H
 
-#include "api/file.h"
+#include "api/footer.h"
 
 /* What is to be written: tensors of an open file, and where their bytes come from. */
 struct selection {
 	struct model          model;
 	struct source        *sources; /* [model.n] */
 	const struct tensor **stored;  /* [model.n] as they are in the file, before any cast */
+	struct footers       *footers; /* of the files that they are in, before any cast */
 };
 
 /* The path of the config.json that the conversion is to follow: the one that was named, or the one beside a file that

@@ -130,7 +130,7 @@ static tn_code choose(const tn_file *f, const struct format *format, const char 
 	const char *digests;
 	if (plan_file(format, path, opt, mem, &digests, err) != TN_OK ||
 	    checkpoint_config(f, format, opt, mem, config, err) != TN_OK || select_tensors(f, opt, mem, s, err) != TN_OK ||
-	    cast_tensors(opt, mem, s, report, err) != TN_OK)
+	    footers_watch(f, s->sources, s->model.n, mem, &s->footers, err) != TN_OK || cast_tensors(opt, mem, s, report, err) != TN_OK)
 		return err->code;
 	if (*config != NULL && checkpoint_apply(f, format, opt, *config, digests, mem, s, said, err) != TN_OK)
 		return err->code;
@@ -156,7 +156,7 @@ static tn_code convert(const tn_file *f, const struct format *format, const char
 		write.carry = write.carry || (same && f->enveloped && !cast);
 		struct save s = {
 			.format = format, .model = &chosen.model, .sources = chosen.sources, .origin = f, .options = &write,
-			.rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
+			.footers = chosen.footers, .rewrite = same && !f->enveloped, .converted = !same || f->enveloped, .report = out->report,
 			.err = err,
 		};
 		set_tell_shard(format, &chosen.model, path, &said);

@@ -139,9 +139,12 @@ tn_code plan_to_path(const struct plan_out *o, const char *path)
 	return code == TN_OK ? sys_out_commit(&out, o->err) : code;
 }
 
+/* What is wrong with what was read is known now. */
 static tn_code seal(void *ctx, struct sink *out)
 {
 	struct save *s = ctx;
+	if (footers_check(s->footers, s->options->allow_loss, &s->mem, s->report, s->err) != TN_OK || s->format->seal == NULL)
+		return s->err->code;
 	return s->format->seal(&s->job, out);
 }
 
@@ -149,7 +152,7 @@ static struct plan_out plan_of(struct save *s)
 {
 	return (struct plan_out){
 		.plan = &s->plan, .sources = s->sources, .origin = s->origin, .tensors = s->model->tensors,
-		.options = s->options, .seal = s->format->seal != NULL ? seal : NULL, .ctx = s, .mem = &s->mem, .err = s->err,
+		.options = s->options, .seal = seal, .ctx = s, .mem = &s->mem, .err = s->err,
 	};
 }
 

@@ -2,7 +2,7 @@
 #ifndef API_SAVE_H
 #define API_SAVE_H
 
-#include "api/file.h"
+#include "api/footer.h"
 
 struct save {
 	const struct format     *format;
@@ -10,6 +10,7 @@ struct save {
 	const struct source     *sources;   /* [model->n] */
 	const tn_file           *origin;    /* that the model was read from, or NULL */
 	const tn_write_options  *options;
+	const struct footers    *footers;            /* that what is written is held to; or NULL */
 	bool                     rewrite, converted, recarry; /* see struct plan_job */
 	uint64_t                 fit;                /* likewise */
 	struct tn_report        *report;    /* losses and notes; emptied first */

@@ -40,6 +40,7 @@ struct split {
 	const char             *folder, *stem;
 	tn_shards              *out;
 	struct source          *sources;
+	struct footers         *footers;
 	struct shard           *shards;
 	uint64_t                n;
 	tn_write_options        write;
@@ -144,6 +145,8 @@ static tn_code cut_model(struct split *s)
 		if (!add_u64(s->data, m->tensors[i].nbytes, &s->data))
 			return err_set(s->err, TN_E_LIMIT, TN_NO_OFFSET, "the tensors take more than 2^64 bytes");
 	}
+	if (footers_watch(s->f, s->sources, m->n, mem, &s->footers, s->err) != TN_OK)
+		return s->err->code;
 	for (uint64_t k = 0; k < s->n; k++) {
 		uint64_t end = k + 1 < s->n ? starts[k + 1] : m->n;
 		s->shards[k].model = *m;
@@ -281,6 +284,11 @@ static tn_code appear(struct split *s)
 	return s->err->code;
 }
 
+static tn_code judge(struct split *s)
+{
+	return footers_check(s->footers, s->write.allow_loss, &s->out->mem, &s->out->report, s->err);
+}
+
 static tn_code write_all(struct split *s)
 {
 	bool made;
@@ -289,7 +297,7 @@ static tn_code write_all(struct split *s)
 	for (uint64_t k = 0; k < s->n; k++)
 		if (write_shard(s, k) != TN_OK)
 			break;
-	if (s->err->code == TN_OK)
+	if (s->err->code == TN_OK && judge(s) == TN_OK)
 		appear(s);
 	for (uint64_t k = 0; k < s->n; k++)
 		if (s->shards[k].written)

@@ -48,6 +48,7 @@ struct stamping {
 	struct arena        mem;
 	struct model        model;
 	struct source      *sources;
+	struct footers     *footers; /* that they are held to */
 	struct source       data;    /* of all tensors in one piece */
 	tn_error           *err;
 };
@@ -149,7 +150,9 @@ static tn_code make_model(struct stamping *st)
 	st->model.native = meta_clone(&st->mem, st->f->model.native, false);
 	bool ok = st->model.metadata != NULL && st->model.native != NULL && set_metadata(st) &&
 	          set_header(st) && take_tensors(st);
-	return ok ? TN_OK : arena_err(&st->mem, st->err, "the stamped model");
+	if (!ok)
+		return arena_err(&st->mem, st->err, "the stamped model");
+	return footers_watch(st->f, st->sources, st->model.n, &st->mem, &st->footers, st->err);
 }
 
 /* ---- Data that moves as it is ---- */
@@ -235,6 +238,7 @@ static tn_code write_stamped(struct stamping *st, const char *path, const tn_wri
 		.sources = st->sources,
 		.origin = st->f,
 		.options = &write,
+		.footers = st->footers,
 		.rewrite = !st->f->enveloped,
 		.converted = st->f->enveloped,
 		.report = out->report,

@@ -44,7 +44,9 @@ tn_code tn_writer_of(tn_writer **out, const tn_file *f, const tn_write_options *
 	w->origin = f;
 	if (!copy_model(w, f))
 		arena_err(&w->mem, err, "the model");
-	else if (w->options.compress != TN_COMPRESS_NONE || file_compression(f, &w->options.compress, err) == TN_OK)
+	else if (footers_watch(f, w->sources, w->model.n, &w->mem, &w->footers, err) == TN_OK &&
+	         (w->options.compress != TN_COMPRESS_NONE ||
+	          file_compression(f, &w->options.compress, err) == TN_OK))
 		return TN_OK;
 	tn_writer_free(w);
 	*out = NULL;

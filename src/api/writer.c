@@ -215,8 +215,9 @@ struct save writer_save(tn_writer *w, tn_error *err)
 	bool enveloped = w->origin != NULL && w->origin->enveloped;
 	return (struct save){
 		.format = w->format, .model = &w->model, .sources = w->sources, .origin = w->origin, .options = &w->options,
-		.report = &w->report, .rewrite = w->origin != NULL && !enveloped, .converted = enveloped, .err = err,
+		.footers = w->footers, .report = &w->report, .rewrite = w->origin != NULL && !enveloped, .converted = enveloped,
 		.recarry = enveloped, /* what was carried into the file stays in it */
+		.err = err,
 	};
 }
 

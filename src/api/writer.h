@@ -15,6 +15,7 @@ struct tn_writer {
 	uint64_t             cap;
 	struct strmap        names;
 	struct tn_report     report;  /* of the last size or save */
+	struct footers      *footers; /* of the file that it was made of */
 	const tn_file       *origin;  /* of tn_writer_of; else NULL */
 };
 

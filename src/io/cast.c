@@ -16,6 +16,7 @@ enum { PIECE = 16384 }; /* elements; whole blocks of every type */
 struct cast {
 	const struct reader *from;
 	struct tensor        stored;
+	struct source_seen  *seen; /* see struct source */
 	tn_dtype             to;
 	struct tn_report    *report;
 };
@@ -179,6 +180,8 @@ static tn_code make(struct making *m, tn_emit *emit, tn_error *err)
 static tn_code check_first(const struct cast *c, tn_error *err)
 {
 	tn_digest is;
+	if (c->stored.digest == NULL)
+		return TN_OK;
 	if (hash_tensor(c->from, &c->stored, &is, err) != TN_OK)
 		return err->code;
 	return digest_hold(&is, c->stored.digest, err);
@@ -190,16 +193,16 @@ static tn_code make_checked(struct making *m, tn_emit *emit, tn_error *err)
 	struct b3 hash;
 	tn_digest is;
 	const struct cast *c = m->cast;
-	if (c->stored.digest == NULL)
-		return make(m, emit, err);
-	if (m->in.codec == NULL)
-		return check_first(c, err) == TN_OK ? make(m, emit, err) : err->code;
+	struct source_seen seen = { 0 };
 	b3_init(&hash);
-	m->in.hash = &hash;
-	if (make(m, emit, err) != TN_OK)
+	if (!values_watch(&m->in, c->stored.digest != NULL ? &hash : NULL, c->seen != NULL ? &seen.crc : NULL, err))
+		return check_first(c, err) == TN_OK ? make(m, emit, err) : err->code;
+	if (err->code != TN_OK || make(m, emit, err) != TN_OK)
 		return err->code;
+	if (c->seen != NULL)
+		*c->seen = (struct source_seen){ .crc = seen.crc, .whole = true };
 	b3_final(&hash, &is);
-	return digest_hold(&is, c->stored.digest, err);
+	return c->stored.digest != NULL ? digest_hold(&is, c->stored.digest, err) : TN_OK;
 }
 
 static tn_code produce(void *ctx, tn_emit *emit, tn_error *err)
@@ -246,7 +249,7 @@ tn_code cast_tensor(struct tensor *t, struct source *s, tn_dtype to, struct aren
 	struct cast *c = ARENA_NEW(a, 1, struct cast);
 	if (c == NULL)
 		return arena_err(a, err, "a cast");
-	*c = (struct cast){ .from = s->from, .stored = *t, .to = to, .report = report };
+	*c = (struct cast){ .from = s->from, .stored = *t, .seen = s->seen, .to = to, .report = report };
 	if (try_open(c, a, err) != TN_OK)
 		return err->code;
 	if (dtype_bytes(to, rule_of(to), t->rank, t->shape, &bytes, &why) != TN_OK)

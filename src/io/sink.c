@@ -79,6 +79,8 @@ static void accept(struct sink *s, const uint8_t *p, size_t n)
 {
 	if (s->crc_on)
 		s->crc = crc32_update(s->crc, p, n);
+	if (s->stretch != NULL)
+		*s->stretch = crc32_update(*s->stretch, p, n);
 	if (s->hash != NULL)
 		b3_update(s->hash, p, n);
 	if (s->group != NULL)
@@ -150,6 +152,11 @@ void sink_zero(struct sink *s, uint64_t n)
 
 /* ---- Copying from a file ---- */
 
+static bool tapped(const struct sink *s)
+{
+	return s->crc_on || s->stretch != NULL || s->hash != NULL || s->group != NULL;
+}
+
 static void copy_buffered(struct sink *s, const struct sys_file *from, uint64_t off, uint64_t n)
 {
 	while (n != 0 && sink_ok(s)) {
@@ -184,8 +191,7 @@ void sink_copy(struct sink *s, struct sys_file *from, uint64_t off, uint64_t n)
 	if (!sink_ok(s) || n == 0)
 		return;
 	/* a file opened past the page cache shall not be pulled through it; little is not worth a flush */
-	bool in_kernel = s->out != NULL && !s->crc_on && s->hash == NULL && s->group == NULL && s->swap == TN_OPAQUE &&
-	                 from->direct_fd < 0
+	bool in_kernel = s->out != NULL && !tapped(s) && s->swap == TN_OPAQUE && from->direct_fd < 0
 	              && n > s->buf_len - s->fill;
 	uint64_t done = in_kernel ? copy_in_kernel(s, from, off, n) : 0;
 	copy_buffered(s, from, off + done, n - done);
@@ -202,11 +208,10 @@ void sink_copy_known(struct sink *s, struct sys_file *from, uint64_t off, uint64
 
 void sink_replay(struct sink *s, const struct sys_file *from, uint64_t n)
 {
-	bool tapped = s->crc_on || s->hash != NULL || s->group != NULL;
 	sink_flush(s);
 	while (n != 0 && sink_ok(s)) {
 		size_t piece = (size_t)min_u64(n, SINK_BUFFER);
-		if (!tapped)
+		if (!tapped(s))
 			count(s, piece);
 		else if (sys_file_read(from, s->at, s->buf, piece, false, s->err) == TN_OK)
 			accept(s, s->buf, piece);
@@ -221,7 +226,7 @@ void sink_patch(struct sink *s, uint64_t off, const void *p, size_t n)
 		return;
 	if (!span_fits(off, n, s->at))
 		err_set(s->err, TN_E_USAGE, off, "patch of %zu bytes past what was written", n);
-	else if (s->crc_on || s->hash != NULL || s->group != NULL)
+	else if (tapped(s))
 		err_set(s->err, TN_E_USAGE, off, "patch under a running checksum");
 	else if (s->out != NULL)
 		sys_out_patch(s->out, off, p, n, s->err);
@@ -240,6 +245,17 @@ void sink_crc_start(struct sink *s)
 uint32_t sink_crc_value(const struct sink *s)
 {
 	return s->crc;
+}
+
+void sink_stretch_start(struct sink *s, uint32_t *crc)
+{
+	*crc = 0;
+	s->stretch = crc;
+}
+
+void sink_stretch_stop(struct sink *s)
+{
+	s->stretch = NULL;
 }
 
 void sink_hash_start(struct sink *s, struct b3 *h)

@@ -23,6 +23,7 @@ struct sink {
 	uint64_t  at;             /* bytes accepted so far */
 	bool      crc_on;         /* taps: each sees every byte while it is on */
 	uint32_t  crc;
+	uint32_t *stretch;        /* a second CRC-32, of one stretch; NULL: off */
 	struct b3 *hash;          /* NULL: off */
 	struct b3 *group;         /* a second one, over several stretches of the first; NULL: off */
 	tn_dtype  swap;           /* see sink_swap_start; TN_OPAQUE: off */
@@ -57,6 +58,8 @@ void sink_flush(struct sink *s);
 /* ---- Taps ---- */
 void     sink_crc_start(struct sink *s);            /* CRC-32 of everything from here */
 uint32_t sink_crc_value(const struct sink *s);
+void     sink_stretch_start(struct sink *s, uint32_t *crc); /* likewise, to be read when it is stopped */
+void     sink_stretch_stop(struct sink *s);
 void     sink_hash_start(struct sink *s, struct b3 *h); /* BLAKE3 likewise, in the caller's storage */
 void     sink_hash_stop(struct sink *s);
 void     sink_group_start(struct sink *s, struct b3 *h);

@@ -143,7 +143,13 @@ void source_stream(const struct source *s, struct sink *out)
 		return;
 	if (s->digest != NULL)
 		sink_hash_start(out, &hash);
+	if (s->seen != NULL)
+		sink_stretch_start(out, &s->seen->crc);
 	stream(s, out);
+	if (s->seen != NULL) {
+		sink_stretch_stop(out);
+		s->seen->whole = sink_ok(out);
+	}
 	if (s->digest == NULL)
 		return;
 	sink_hash_stop(out);

@@ -17,11 +17,18 @@ static inline const struct sys_file *reader_file(const struct reader *r) { retur
 /* Exactly n bytes at off; TRUNCATED past the end, IO when the system fails. */
 tn_code reader_read(const struct reader *r, uint64_t off, void *buf, size_t n, tn_error *err);
 
+/* What is seen of a tensor's stored bytes while they pass. */
+struct source_seen {
+	uint32_t crc;   /* CRC-32 */
+	bool     whole; /* of all of them */
+};
+
 /* One tensor's bytes for a plan. */
 enum source_kind { SOURCE_MEMORY, SOURCE_RANGE, SOURCE_TENSOR, SOURCE_PATH, SOURCE_CALLBACK };
 struct source {
 	enum source_kind     kind;
 	uint64_t             len;     /* promised before a byte is asked for */
+	struct source_seen  *seen;    /* made anew with each streaming; NULL: nobody asks */
 	const tn_digest     *digest;  /* the BLAKE3 that its bytes must have; NULL: not known */
 	tn_view              memory;  /* MEMORY */
 	const struct reader *from;    /* RANGE, TENSOR: of a file that is open; CALLBACK: the one that it reads, or NULL */

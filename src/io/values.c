@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "codec/crc32.h"
 #include "io/qfloat_scheme.h"
 
 /* ---- Opening ---- */
@@ -54,6 +55,7 @@ tn_code values_open(struct values *v, const struct reader *from, const struct te
 	v->tensor = t;
 	v->codec = value_codec(t->dtype);
 	v->hash = NULL;
+	v->crc = NULL;
 	v->raw_at = v->scales_at = (struct window){ 0, 0 };
 	if (!shape_elements(t->rank, t->shape, &v->elements))
 		return err_set(err, TN_E_LIMIT, t->offset, "tensor '%s': shape overflows 64 bits",
@@ -69,6 +71,29 @@ tn_code values_open(struct values *v, const struct reader *from, const struct te
 	return err_set(err, TN_E_UNSUPPORTED, t->offset, "tensor '%s': %s cannot be decoded to f32",
 	               ESC(t->name),
 	               t->dtype == TN_OPAQUE ? ESC(t->dtype_text) : dtype_info(t->dtype)->name);
+}
+
+/* ---- Showing what is read ---- */
+
+static void show(const struct values *v, const uint8_t *p, size_t n)
+{
+	if (v->hash != NULL)
+		b3_update(v->hash, p, n);
+	if (v->crc != NULL)
+		*v->crc = crc32_update(*v->crc, p, n);
+}
+
+bool values_watch(struct values *v, struct b3 *hash, uint32_t *crc, tn_error *err)
+{
+	uint8_t scale[4];
+	if (v->tensor->dtype == TN_QFLOAT)
+		return false;
+	v->hash = hash;
+	v->crc = crc;
+	if (v->tensor->dtype == TN_APR_Q8 && v->elements != 0 &&
+	    tensor_read(v->from, v->tensor, 0, scale, sizeof scale, err) == TN_OK)
+		show(v, scale, sizeof scale);
+	return true;
 }
 
 /* ---- Blocks ---- */
@@ -101,8 +126,7 @@ static tn_code read_blocks(struct values *v, uint64_t first, float *out, size_t 
 		if (tensor_read(v->from, v->tensor, first / c->elems * c->bytes, v->raw,
 		                blocks * c->bytes, err) != TN_OK)
 			return err->code;
-		if (v->hash != NULL)
-			b3_update(v->hash, v->raw, blocks * c->bytes);
+		show(v, v->raw, blocks * c->bytes);
 		if (v->tensor->finite_scales)
 			value_tame(v->tensor->dtype, v->raw, blocks);
 		decode(v, skip, out, take);
@@ -119,6 +143,7 @@ static tn_code read_apr_q8(struct values *v, uint64_t first, float *out, size_t 
 		size_t take = (size_t)min_u64(n, sizeof v->raw);
 		if (tensor_read(v->from, v->tensor, 4 + first, v->raw, take, err) != TN_OK)
 			return err->code;
+		show(v, v->raw, take);
 		apr_q8_decode(v->scale, v->raw, out, take);
 		first += take;
 		out += take;

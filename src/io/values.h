@@ -24,7 +24,8 @@ struct values {
 	const struct value_codec *codec;  /* NULL: apr_q8, qfloat */
 	float                     scale;  /* apr_q8: of all; qfloat: beside those of blocks, or 1 */
 	struct qfloat             qfloat;
-	struct b3                *hash;   /* takes the stored bytes as they are read; NULL: off. Only with a codec */
+	struct b3                *hash;   /* take the stored bytes as they are read; NULL: off. See values_watch */
+	uint32_t                 *crc;
 	struct window             raw_at, scales_at;
 	uint8_t                   raw[VALUES_RAW], scales[VALUES_SCALES];
 };
@@ -33,6 +34,9 @@ struct values {
  * Reads a scale at most. */
 tn_code values_open(struct values *v, const struct reader *from, const struct tensor *t,
                     tn_error *err);
+/* From now on what is read is shown to a BLAKE3 and a CRC-32, of which one may be NULL: reading all elements in order
+ * shows them all bytes in order. False where that cannot be: of qfloat. */
+bool    values_watch(struct values *v, struct b3 *hash, uint32_t *crc, tn_error *err);
 /* n elements from first, which must lie inside the tensor. */
 tn_code values_read(struct values *v, uint64_t first, float *out, size_t n, tn_error *err);
 

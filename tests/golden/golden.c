@@ -124,10 +124,11 @@ static bool unwritable(const char *path)
 		"finding-dim_huge.hex", "finding-dims5.hex", "finding-dupname_nul.hex",
 		"finding-name64.hex", "finding-zero_rows_cut.hex",
 		"good-ggml_8_q8_0.hex", "good-realizar.hex", "finding-name_no_utf8_q8_0.hex",
-		/* thin: a manifest that breaks a rule, bytes without their checksum, pages without bytes */
+		/* a manifest that breaks a rule, bytes without their checksum, pages without bytes */
 		"finding-bad_operator.hex", "finding-many_rules.hex", "finding-vram_order.hex",
 		"finding-payload.hex", "finding-table_checksum.hex", "finding-flags.hex",
-		"finding-no_record.hex", "finding-self_fused.hex", "finding-stored_size.hex"
+		"finding-no_record.hex", "finding-self_fused.hex", "finding-stored_size.hex",
+		"finding-footer_wrong.hex"
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(base_name(path), names[i]) == 0)
