@@ -303,7 +303,7 @@ static char *partial_name(const char *target)
 	return name;
 }
 
-/* Two runs must not write to one file; and one that another run has just finished is not a partial file any more. */
+/* Two runs must not write to one file, and the lock holds until it is renamed; and one that another run has just finished is not a partial file any more. */
 static tn_code lock_partial(const struct sys_out *o, tn_error *err)
 {
 	struct stat named, opened;
@@ -487,18 +487,25 @@ static tn_code sync_folder(struct sys_out *o, tn_error *err)
 	return code;
 }
 
-/* The file's own part: attributes, data on the disk, and the last word of close, where some network file
- * systems report a failed write. */
+/* What close says, where some network file systems report a failed write. A file that is kept stays open and with
+ * that locked until it has its name, or another run could begin to write to it: a second descriptor is closed. */
+static tn_code close_file(struct sys_out *o, tn_error *err)
+{
+	int fd = o->fd;
+	if (!o->keeps)
+		o->fd = -1; /* gone even where close fails */
+	else if ((fd = fcntl(o->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		return err_sys(err, errno, "close", o->target);
+	return close(fd) == 0 ? TN_OK : err_sys(err, errno, "close", o->target);
+}
+
+/* The file's own part: attributes, data on the disk, and the last word of close. */
 static tn_code finish_file(struct sys_out *o, tn_error *err)
 {
 	tn_code code = o->direct ? TN_OK : keep_owner_and_mode(o, err);
 	if (code == TN_OK && o->sync)
 		code = sync_file(o, err);
-	if (code != TN_OK)
-		return code;
-	int fd = o->fd;
-	o->fd = -1; /* gone even where close fails */
-	return close(fd) == 0 ? TN_OK : err_sys(err, errno, "close", o->target);
+	return code == TN_OK ? close_file(o, err) : code;
 }
 
 tn_code sys_out_close(struct sys_out *o, tn_error *err)

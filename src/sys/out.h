@@ -35,7 +35,7 @@ tn_code sys_out_patch(struct sys_out *o, uint64_t off, const void *p, size_t n, 
 /* Moves n bytes inside the kernel; *moved says how many went (0 where the system cannot: not a failure). */
 tn_code sys_out_copy(struct sys_out *o, const struct sys_file *from, uint64_t off, uint64_t n, uint64_t *moved,
                      tn_error *err);
-/* Everything that commit does but the renaming: for several files that are to appear together. Nothing can be written
+/* Everything that commit does but the renaming: for several files that are to appear together. Nothing is to be written
  * any more. */
 tn_code sys_out_close(struct sys_out *o, tn_error *err);
 /* Always ends the output, also when it fails. Where err holds a failure already it only abandons. Should the

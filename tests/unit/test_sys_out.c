@@ -488,6 +488,26 @@ static void read_only_folder(void **state)
 
 /* ---- Going on ---- */
 
+/* The library's renaming passes here. */
+static void (*before_rename)(const char *from);
+static bool lock_was_free;
+
+static void try_lock(const char *from)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = open(from, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	lock_was_free = fcntl(fd, F_OFD_SETLK, &whole) == 0;
+	close(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	if (before_rename != NULL)
+		before_rename(from);
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
 static tn_code resume(const char *path, uint64_t want, uint64_t *have, const char *text, bool finish)
 {
 	struct sys_out out;
@@ -523,6 +543,20 @@ static void resumes(void **state)
 	assert_true(files_equal(".model.partial", VIEW("short")));
 	assert_int_equal(resume("model", 5, &have, "er", true), TN_OK);
 	assert_true(files_equal("model", VIEW("shorter")));
+	assert_int_equal(tempdir_count("."), 1);
+}
+
+/* Another run that comes just before the file gets its name cannot take it, and just after it finds another file. */
+static void locked_until_it_has_its_name(void **state)
+{
+	uint64_t have;
+	(void)state;
+	lock_was_free = true;
+	before_rename = try_lock;
+	assert_int_equal(resume("model", 0, &have, "hello", true), TN_OK);
+	before_rename = NULL;
+	assert_false(lock_was_free);
+	assert_int_equal(resume("model", 0, &have, "again", true), TN_OK);
 	assert_int_equal(tempdir_count("."), 1);
 }
 
@@ -577,6 +611,7 @@ int main(void)
 		IN_FOLDER(many_at_once),
 		IN_FOLDER(read_only_folder),
 		IN_FOLDER(resumes),
+		IN_FOLDER(locked_until_it_has_its_name),
 		IN_FOLDER(resumes_beside_what_a_link_names),
 		IN_FOLDER(refuses_to_resume),
 	};
