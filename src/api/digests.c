@@ -1,7 +1,7 @@
 /* digests.c - keeping the digests of tensors from run to run. See digests.h.
  *
- * The file is one JSON object: "schema_version" 1; "made_by" "tenon"; "inputs", an array of objects with "path", "size" and
- * "changed" (nanoseconds since 1970); "digests", an array of objects with "tensor" and "blake3". */
+ * The file is one JSON object: "schema_version" 1; "made_by" "tenon"; "inputs", an array of objects with "path", "device",
+ * "inode", "size", "changed" and "touched" (nanoseconds since 1970); "digests", an array of objects with "tensor" and "blake3". */
 #include "api/digests.h"
 
 #include "api/resume.h"
@@ -10,16 +10,22 @@
 
 /* ---- Writing ---- */
 
+static void put_number(struct buf *out, const char *key, uint64_t number)
+{
+	buf_printf(out, ",\"%s\":%llu", key, (unsigned long long)number);
+}
+
 static void put_inputs(struct buf *out, const tn_file *f)
 {
 	for (size_t i = 0; i < f->n_parts; i++) {
 		const struct part *p = &f->parts[i];
 		buf_text(out, i == 0 ? "{\"path\":" : ",\n{\"path\":");
 		json_put_lossy(out, tn_text(p->path));
-		buf_text(out, ",\"size\":");
-		json_put_uint(out, p->file.size);
-		buf_text(out, ",\"changed\":");
-		json_put_int(out, p->file.changed);
+		put_number(out, "device", p->file.dev);
+		put_number(out, "inode", p->file.ino);
+		put_number(out, "size", p->file.size);
+		put_number(out, "changed", (uint64_t)p->file.changed);
+		put_number(out, "touched", (uint64_t)p->file.touched);
 		buf_byte(out, '}');
 	}
 }
@@ -73,8 +79,11 @@ static bool same_inputs(const struct known *k, struct buf *scratch, const struct
 	for (size_t i = 0; json_next(&it); i++) {
 		const struct part *p = &k->f->parts[i];
 		if (!same_text(scratch, json_find(it.val, "path"), tn_text(p->path)) ||
+		    !is_number(json_find(it.val, "device"), p->file.dev) ||
+		    !is_number(json_find(it.val, "inode"), p->file.ino) ||
 		    !is_number(json_find(it.val, "size"), p->file.size) ||
-		    !is_number(json_find(it.val, "changed"), (uint64_t)p->file.changed))
+		    !is_number(json_find(it.val, "changed"), (uint64_t)p->file.changed) ||
+		    !is_number(json_find(it.val, "touched"), (uint64_t)p->file.touched))
 			return false;
 	}
 	return true;

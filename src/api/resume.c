@@ -2,7 +2,7 @@
  *
  * The bytes are in .NAME.partial beside the target. NAME.conversion-journal.json says what file is being made, by a
  * digest of its layout and inputs, and how much of it is certain to be on the disk. What another layout or other inputs
- * have left is begun anew. What is taken over is read back where the format wants digests of it: where one is not what it must be
+ * have left is begun anew: an input is the same where device, inode, size and both times are. What is taken over is read back where the format wants digests of it: where one is not what it must be
  * the run fails, and the next one begins anew. */
 #include "api/resume.h"
 
@@ -69,20 +69,35 @@ static void hash_number(struct b3 *h, uint64_t v)
 	b3_update(h, bytes, sizeof bytes);
 }
 
-/* Where the bytes of a tensor come from, and that they are what they were. */
-static void hash_source(struct b3 *h, const struct source *s)
+/* That it is the same file, and that its bytes are what they were. What is in memory is told by its bytes alone. */
+static void hash_input(struct b3 *h, const struct reader *r)
+{
+	const struct sys_file *f = r->file;
+	if (f == NULL) {
+		b3_update(h, r->map.ptr, r->map.len);
+		return;
+	}
+	hash_number(h, f->dev);
+	hash_number(h, f->ino);
+	hash_number(h, f->size);
+	hash_number(h, (uint64_t)f->changed);
+	hash_number(h, (uint64_t)f->touched);
+}
+
+/* Where the bytes of a tensor come from; *last is the input of the one before. */
+static void hash_source(struct b3 *h, const struct source *s, const struct reader **last)
 {
 	hash_number(h, s->kind);
 	hash_number(h, s->tensor != NULL ? s->tensor->offset : s->offset);
-	if (s->from != NULL && s->from->file != NULL) {
-		hash_number(h, s->from->file->size);
-		hash_number(h, (uint64_t)s->from->file->changed);
-	}
+	if (s->from != NULL && s->from != *last)
+		hash_input(h, s->from);
+	*last = s->from;
 }
 
 static void hash_layout(struct resume *r)
 {
 	const struct save *s = r->s;
+	const struct reader *last = NULL;
 	struct b3 h;
 	tn_digest digest;
 	b3_init(&h);
@@ -93,7 +108,7 @@ static void hash_layout(struct resume *r)
 		if (span->kind == SPAN_BYTES)
 			b3_update(&h, span->bytes, (size_t)span->len);
 		if (span_is_tensor(span))
-			hash_source(&h, &s->sources[span->tensor]);
+			hash_source(&h, &s->sources[span->tensor], &last);
 	}
 	b3_final(&h, &digest);
 	tn_digest_text(&digest, r->layout);
@@ -184,9 +199,10 @@ tn_code save_resumable(struct save *s, const char *path)
 		run(&r, have);
 	sys_file_close(&r.written);
 	sys_out_commit(&r.out, s->err);
-	if (s->err->code == TN_OK)
+	/* where a digest is not right, what was kept of it or of the bytes may be to blame */
+	if (s->err->code == TN_OK || s->err->code == TN_E_CHECKSUM) {
 		sys_file_remove(r.plan);
-	if (s->err->code == TN_OK || s->err->code == TN_E_CHECKSUM)
 		sys_file_remove(r.journal);
+	}
 	return s->err->code;
 }

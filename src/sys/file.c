@@ -115,6 +115,8 @@ static int open_direct(const struct sys_file *f, const char *path)
 	return fd;
 }
 
+static int64_t nanoseconds(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
+
 static tn_code set_up(struct sys_file *f, const char *path, tn_io io, tn_error *err)
 {
 	struct stat st;
@@ -125,7 +127,8 @@ static tn_code set_up(struct sys_file *f, const char *path, tn_io io, tn_error *
 	f->size = (uint64_t)st.st_size;
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
-	f->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	f->changed = nanoseconds(st.st_mtim);
+	f->touched = nanoseconds(st.st_ctim);
 	if (io == TN_IO_DIRECT)
 		f->direct_fd = open_direct(f, path);
 	bool map = io == TN_IO_MMAP || (io == TN_IO_AUTO && !far_away(f->fd));

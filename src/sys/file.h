@@ -9,7 +9,8 @@ struct sys_file {
 	int      direct_fd; /* the same file without the page cache; -1 when not asked for or not to be had */
 	uint64_t size;
 	uint64_t dev, ino;  /* who it is */
-	int64_t  changed;   /* when its bytes last changed, in nanoseconds since 1970 */
+	int64_t  changed;   /* when its bytes last changed, in nanoseconds since 1970: as the file says, which can be set */
+	int64_t  touched;   /* when anything of it last did: as the system says */
 	tn_view  map;       /* ptr is NULL when not mapped */
 };
 

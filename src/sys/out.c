@@ -331,6 +331,25 @@ static tn_code take_partial(struct sys_out *o, uint64_t size, uint64_t *have, tn
 	return lseek(o->fd, (off_t)*have, SEEK_SET) >= 0 ? TN_OK : err_sys(err, errno, "lseek", o->target);
 }
 
+/* It may have the permissions of a target that is not to be written to, from its beginning or from its end, when the run
+ * before this one was killed. */
+static bool make_writable(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool done = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fchmod(fd, (st.st_mode & 0777) | S_IWUSR) == 0;
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+/* Its name can be foreseen: what somebody else put there is neither followed nor waited for. */
+static int open_unfinished(const char *path, mode_t mode)
+{
+	int fd = open_retry(path, O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode);
+	return fd < 0 && errno == EACCES && make_writable(path) ? open_retry(path, O_NOFOLLOW | O_NONBLOCK, 0) : fd;
+}
+
 static tn_code open_partial(struct sys_out *o, const char *path, uint64_t size, uint64_t *have, tn_error *err)
 {
 	struct stat st;
@@ -342,8 +361,7 @@ static tn_code open_partial(struct sys_out *o, const char *path, uint64_t size, 
 	o->temp = partial_name(o->target);
 	if (o->temp == NULL)
 		return no_memory(err);
-	/* its name can be foreseen: what somebody else put there is neither followed nor waited for */
-	o->fd = open_retry(o->temp, O_CREAT | O_NOFOLLOW | O_NONBLOCK, there ? st.st_mode & 0777 : 0666);
+	o->fd = open_unfinished(o->temp, there ? st.st_mode & 0777 : 0666);
 	if (o->fd < 0)
 		return err_sys(err, errno, "create", o->target);
 	return lock_partial(o, err) == TN_OK ? take_partial(o, size, have, err) : err->code;

@@ -572,6 +572,30 @@ static void resumes_beside_what_a_link_names(void **state)
 	assert_true(files_equal("real/model", VIEW("abc")));
 }
 
+/* What a run that was killed leaves has the permissions of the target, perhaps too few to go on with. */
+static void resumes_for_a_target_that_is_read_only(void **state)
+{
+	int status;
+	(void)state;
+	assert_int_equal(chmod(".", 0777), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		uint64_t have;
+		if (geteuid() == 0 && setuid(65534) != 0)
+			_exit(77);
+		files_store("model", VIEW("old"));
+		bool ok = chmod("model", 0444) == 0 && resume("model", 0, &have, "ab", false) == TN_OK &&
+		          mode_of(".model.partial") == 0444 && resume("model", 2, &have, "c", false) == TN_OK && have == 2 &&
+		          chmod(".model.partial", 0444) == 0 && resume("model", 3, &have, "d", true) == TN_OK &&
+		          files_equal("model", VIEW("abcd")) && mode_of("model") == 0444;
+		_exit(ok ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 static void refuses_to_resume(void **state)
 {
 	uint64_t have;
@@ -613,6 +637,7 @@ int main(void)
 		IN_FOLDER(resumes),
 		IN_FOLDER(locked_until_it_has_its_name),
 		IN_FOLDER(resumes_beside_what_a_link_names),
+		IN_FOLDER(resumes_for_a_target_that_is_read_only),
 		IN_FOLDER(refuses_to_resume),
 	};
 	return cmocka_run_group_tests_name("sys_out", tests, NULL, NULL);
