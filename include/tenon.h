@@ -613,7 +613,8 @@ TN_API TN_CHECK tn_code tn_writer_size(tn_writer *writer, uint64_t *out, tn_erro
 /* Writes the file: beside the target under a temporary name, synced, then renamed over it with the
  * target's permissions; on any failure the target stays as it was and nothing is left. A target that
  * is also an input is refused (USAGE) only when it is written in place, or is one file of a set. The file of tn_writer_of is
- * an input even where nothing of it is left. */
+ * an input even where nothing of it is left. A file beyond the limit of the process (RLIMIT_FSIZE) is an IO failure where
+ * SIGXFSZ is ignored; else the system ends the process, and the temporary file stays. */
 TN_API TN_CHECK tn_code tn_writer_save(tn_writer *writer, const char *path, tn_error *err);
 /* The same bytes into buf: USAGE when cap is below tn_writer_size, the tail past *len is untouched. */
 TN_API TN_CHECK tn_code tn_writer_save_memory(tn_writer *writer, void *buf, size_t cap, size_t *len, tn_error *err);

@@ -106,4 +106,5 @@ void signals_install(void)
 	struct sigaction bus = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
 	sigemptyset(&bus.sa_mask);
 	sigaction(SIGBUS, &bus, NULL);
+	install(SIGXFSZ, SIG_IGN); /* then the write beyond the limit fails, and is told as a full disk is */
 }

@@ -1,0 +1,11 @@
+# A file beyond the limit of the shell is told, and nothing of it stays.
+(
+	ulimit -f 100
+	status tenon sample -q --no-sync big.bpk
+)
+tenon sample -q --no-sync small.bpk
+(
+	ulimit -f 100
+	status tenon convert -q --no-sync small.bpk big.safetensors
+)
+ls -A
