@@ -180,6 +180,8 @@ static bool options_fit(const struct cli *cli, const struct verify *o)
 		fail_usage(cli, "-o goes with --rebuild-index");
 	else if (o->rebuild && o->repair != NULL)
 		fail_usage(cli, "--rebuild-index and --repair exclude each other");
+	else if ((o->deep || o->no_sums) && (o->rebuild || o->repair != NULL))
+		fail_usage(cli, "%s goes with checking: check what was mended afterwards", o->deep ? "--deep" : "--no-sums");
 	else if (from_stdin && (o->rebuild || o->repair != NULL))
 		fail_usage(cli, "standard input cannot be mended: name a file");
 	else
@@ -217,6 +219,7 @@ const struct command cmd_verify = {
 	           "compared in all directions. The SHA-256 of a file is compared with the name of its\n"
 	           "blob in a Hugging Face cache, an LFS pointer beside it, and FILE.sha256.\n"
 	           "Exit status: 0 when no finding is an error, 1 when one is, 3 when the file\n"
-	           "cannot be opened at all.\n",
+	           "cannot be opened at all. With --repair and --rebuild-index: 0 when what could be\n"
+	           "mended is, or nothing had to be; nothing else is checked.\n",
 	.options = options, .size = sizeof(struct verify), .least = 1, .most = 1, .run = run,
 };

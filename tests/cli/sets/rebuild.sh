@@ -10,4 +10,7 @@ status tenon verify --rebuild-index set
 status tenon verify --rebuild-index set --json
 status tenon verify set -o x
 status tenon verify set --rebuild-index --repair x
+status tenon verify set --rebuild-index --deep
+status tenon verify set/model.safetensors.index.json --repair x --deep
+status tenon verify set --rebuild-index --no-sums
 status tenon verify - --repair x <kept
