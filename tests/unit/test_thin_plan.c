@@ -202,6 +202,12 @@ static const struct asked of_fused[] = {
 	{ "stats-fused", TN_ESTIMATE_STATS, { 0 } },
 };
 
+static const struct asked of_slices[] = {
+	{ "plan-small", TN_ESTIMATE_PLAN, { .backend = ROWS, .vram = 100 } },
+	{ "profile", TN_ESTIMATE_PROFILE, { .backend = ROWS, .vram = 65 << 20 } },
+	{ "stats", TN_ESTIMATE_STATS, { 0 } },
+};
+
 static tn_file *open_bytes(tn_view bytes)
 {
 	tn_file *f;
@@ -244,6 +250,14 @@ static void residency_order_and_fusion_count_as_upstream_has_them(void **state)
 	ask("gemma2", "manifest", false, of_one, COUNT(of_one));
 	ask("gemma2", "manifest", true, of_hot, COUNT(of_hot));
 	ask("gemma2", "manifest-fused", false, of_fused, COUNT(of_fused));
+}
+
+/* A fused page of no layer whose slices lie over one another and leave bytes out, pages used again in another order than
+ * that of their names, and the largest page of a kind that is never resident. */
+static void odd_archives_count_as_upstream_has_them(void **state)
+{
+	(void)state;
+	ask("slices", "manifest", false, of_slices, COUNT(of_slices));
 }
 
 /* ---- What upstream says nothing of, or wrongly ---- */
@@ -384,6 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_checkpoint_is_planned_as_upstream_does),
 		cmocka_unit_test(residency_order_and_fusion_count_as_upstream_has_them),
+		cmocka_unit_test(odd_archives_count_as_upstream_has_them),
 		cmocka_unit_test(without_a_backend_every_layout_is_resident),
 		cmocka_unit_test(layers_are_offloaded_from_where_the_mode_says),
 		cmocka_unit_test(what_would_fit_is_suggested),

@@ -191,12 +191,15 @@ static void suggest_context(struct estimate *e, const struct memory *m, struct t
 		put_said(e, list, arena_printf(e->job->mem, "lower context to %" PRIu64, longest_context(e, m, m->usable - rest)));
 }
 
+/* Of those that could be resident, the last of the largest ones. */
 static const struct page *largest_page(const struct estimate *e)
 {
 	const struct page *best = NULL;
-	for (uint64_t i = 0; i < e->m->n_pages; i++)
-		if (best == NULL || e->m->pages[i].size >= best->size)
-			best = &e->m->pages[i];
+	for (uint64_t i = 0; i < e->m->n_pages; i++) {
+		const struct page *p = &e->m->pages[i];
+		if (is_weight(p) && (best == NULL || p->size >= best->size))
+			best = p;
+	}
 	return best;
 }
 

@@ -80,7 +80,7 @@ static void put_hot(struct estimate *e)
 {
 	struct tn_meta *list = put_array(e, e->job->out, "always_hot_pages");
 	for (uint64_t i = 0; e->ok && i < e->m->n_pages; i++)
-		if (is_global(&e->m->pages[i]) && !is_parent(&e->m->pages[i]))
+		if (is_global(&e->m->pages[i]))
 			put_view(e, list, NULL, e->m->pages[i].id);
 }
 

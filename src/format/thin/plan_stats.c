@@ -1,6 +1,7 @@
 /* plan_stats.c - an archive's pages by size, layer, role, kind, dtype and layout, and how its tape uses them.
  *
- * A fused page is counted as the slices that it is made of. Lists go by bytes, the most first, then by name. */
+ * A fused page is counted as the slices that it is made of, but for the sums of the whole, which are those of the page
+ * table. Lists go by bytes, the most first, then by name. */
 #include "format/thin/estimate.h"
 
 #include <stdlib.h>
@@ -186,20 +187,30 @@ static void put_counts(struct estimate *e, struct tn_meta *to)
 	put_uint(e, to, "empty_stage_count", empty);
 }
 
-static void put_uses(struct estimate *e, struct tn_meta *to)
+/* Pages that the tape refers to more than once, by their names. */
+static void put_again(struct estimate *e, struct tn_meta *to)
 {
-	struct tn_meta *unused = put_array(e, to, "unreferenced_pages");
+	struct tn_meta *array = put_array(e, to, "duplicate_page_refs");
+	struct bucket *list = estimate_room(e, e->m->n_pages, sizeof *list);
+	uint64_t n = 0;
+	for (uint64_t i = 0; e->ok && i < e->m->n_pages; i++)
+		if (e->uses[i] > 1)
+			list[n++] = (struct bucket){ .name = e->m->pages[i].id, .pages = e->uses[i] };
+	if (n != 0)
+		qsort(list, (size_t)n, sizeof *list, by_name);
+	for (uint64_t i = 0; e->ok && i < n; i++) {
+		struct tn_meta *map = put_map(e, array, NULL);
+		put_view(e, map, "page_id", list[i].name);
+		put_uint(e, map, "refs", list[i].pages);
+	}
+}
+
+static void put_unused(struct estimate *e, struct tn_meta *to)
+{
+	struct tn_meta *array = put_array(e, to, "unreferenced_pages");
 	for (uint64_t i = 0; e->ok && i < e->m->n_pages; i++)
 		if (e->uses[i] == 0)
-			put_view(e, unused, NULL, e->m->pages[i].id);
-	struct tn_meta *again = put_array(e, to, "duplicate_page_refs");
-	for (uint64_t i = 0; e->ok && i < e->m->n_pages; i++) {
-		if (e->uses[i] < 2)
-			continue;
-		struct tn_meta *map = put_map(e, again, NULL);
-		put_view(e, map, "page_id", e->m->pages[i].id);
-		put_uint(e, map, "refs", e->uses[i]);
-	}
+			put_view(e, array, NULL, e->m->pages[i].id);
 }
 
 static void put_stage(struct estimate *e, struct tn_meta *array, const struct stage *s)
@@ -222,7 +233,8 @@ static void put_execution(struct estimate *e)
 {
 	struct tn_meta *map = put_map(e, e->job->out, "execution");
 	put_counts(e, map);
-	put_uses(e, map);
+	put_unused(e, map);
+	put_again(e, map);
 	struct tn_meta *stages = put_array(e, map, "first_stages");
 	for (uint64_t i = 0; e->ok && i < min_u64(e->m->n_stages, SHORT_LIST); i++)
 		put_stage(e, stages, &e->m->tape[i]);
@@ -234,12 +246,12 @@ static void put_archive(struct estimate *e)
 {
 	struct tn_meta *out = e->job->out;
 	uint64_t pages = 0, raw = 0, stored = 0;
-	for (uint64_t i = 0; i < e->m->n_pages; i++) {
-		if (is_parent(&e->m->pages[i]))
-			continue;
-		pages++;
-		raw = plus(raw, e->m->pages[i].size);
-		stored = plus(stored, page_stored(e, i));
+	for (uint64_t i = 0; i < e->m->n_pages; i++)
+		pages += !is_parent(&e->m->pages[i]);
+	for (uint64_t k = 0; k < e->front.table.n; k++) { /* slices may overlap, or leave bytes out */
+		struct thin_record r = thin_record_at(&e->front.table, k);
+		raw = plus(raw, r.raw);
+		stored = plus(stored, r.stored);
 	}
 	put_uint(e, out, "archive_bytes", e->job->file->size);
 	put_uint(e, out, "manifest_bytes", e->front.h.manifest_len);
@@ -282,6 +294,6 @@ void plan_stats(struct estimate *e)
 	put_execution(e);
 	struct tn_meta *unknown = put_array(e, out, "unknown_op_pages");
 	for (uint64_t i = 0; e->ok && i < e->m->n_pages; i++)
-		if (view_is(e->m->pages[i].op, "unknown"))
+		if (view_is(e->m->pages[i].op, "unknown") && !is_parent(&e->m->pages[i]))
 			put_view(e, unknown, NULL, e->m->pages[i].id);
 }
