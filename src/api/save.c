@@ -36,7 +36,7 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 	s->plan.threads = threads_of(opt);
 	report_fini(s->report);
 	report_init(s->report);
-	if (s->origin != NULL)
+	if (s->origin != NULL && !s->told)
 		loss_of_opening(s->origin, opt->allow_loss, s->report);
 	s->job = (struct plan_job){
 		.model = s->model, .rewrite = s->rewrite, .converted = s->converted,

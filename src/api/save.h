@@ -9,6 +9,7 @@ struct save {
 	const struct model      *model;
 	const struct source     *sources;   /* [model->n] */
 	const tn_file           *origin;    /* that the model was read from, or NULL */
+	bool                     told;      /* the caller reports what opening origin found */
 	const tn_write_options  *options;
 	const struct footers    *footers;            /* that what is written is held to; or NULL */
 	bool                     rewrite, converted, recarry; /* see struct plan_job */

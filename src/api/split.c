@@ -191,6 +191,7 @@ static tn_code plan_shard(struct split *s, uint64_t k)
 	shard->save.format = s->format;
 	shard->save.model = &shard->model;
 	shard->save.origin = s->f;
+	shard->save.told = true;
 	shard->save.options = &s->write;
 	shard->save.rewrite = same && !s->f->enveloped;
 	shard->save.converted = !same || s->f->enveloped;

@@ -29,6 +29,8 @@ static bool narrow(const struct source *s, uint64_t off, uint64_t len, struct so
 	bool whole = off == 0 && len == s->len;
 	*out = *s;
 	out->len = len;
+	out->digest = NULL; /* of all of them; here it is the caller that compares */
+	out->seen = NULL;
 	switch (s->kind) {
 	case SOURCE_MEMORY:
 		out->memory = (tn_view){ off != 0 ? s->memory.ptr + off : s->memory.ptr, (size_t)len };
