@@ -73,12 +73,11 @@ static void narrow_codes(const int *restrict code, uint8_t top, uint8_t *restric
 		q[j] = q[j] < top ? q[j] : top;
 }
 
-/* Makes codes 0..top of a block, the extreme value -middle times d. */
-static float to_middle(const float *restrict in, float middle, uint8_t *restrict q)
+/* Makes codes 0..top of a block, the extreme value -middle times d; id is the inverse of d. */
+static void to_middle(const float *restrict in, float middle, float d, float id, uint8_t *restrict q)
 {
-	float extreme = block_extreme(in, BLOCK), d = extreme / -middle, id = inverse(d);
 	int code[BLOCK];
-	if (abs_f32(extreme) <= FLT_MAX && abs_f32(id) <= FLT_MAX)
+	if (abs_f32(d) <= FLT_MAX && abs_f32(id) <= FLT_MAX)
 		for (size_t j = 0; j < BLOCK; j++) { /* from -middle to middle, but for the last bit */
 			float scaled = in[j] == in[j] ? in[j] * id : 0;
 			code[j] = (int)(scaled + (middle + 0.5f));
@@ -89,7 +88,45 @@ static float to_middle(const float *restrict in, float middle, uint8_t *restrict
 			code[j] = (int)(scaled + (middle + 0.5f));
 		}
 	narrow_codes(code, (uint8_t)(2 * middle - 1), q);
-	return d;
+}
+
+/* The other one where this one is NaN. */
+static inline float larger(float v, float other) { return v > other ? v : other; }
+static inline float smaller(float v, float other) { return v < other ? v : other; }
+
+/* What block_extreme finds, by comparisons of floats that pass over NaN: halves of a block with each other, then of halves,
+ * in loops that compilers make vectors of. */
+static inline float extreme_of(const float *restrict in)
+{
+	float most[HALF], least[HALF];
+	for (size_t j = 0; j < HALF; j++) {
+		most[j] = larger(in[j + HALF], larger(in[j], 0));
+		least[j] = smaller(in[j + HALF], smaller(in[j], 0));
+	}
+	for (size_t n = HALF / 2; n > 0; n /= 2)
+		for (size_t j = 0; j < n; j++) {
+			most[j] = larger(most[j], most[j + n]);
+			least[j] = smaller(least[j], least[j + n]);
+		}
+	if (most[0] != -least[0])
+		return most[0] > -least[0] ? most[0] : least[0];
+	return block_extreme(in, BLOCK); /* of either sign: the first counts */
+}
+
+/* The scales of some blocks, together: those of one need not wait for those of another. */
+struct scales {
+	size_t n;
+	float  d[16], id[16];
+};
+
+static void find_scales(const float *restrict in, size_t n, float middle, struct scales *s)
+{
+	enum { MOST = sizeof s->d / sizeof *s->d };
+	s->n = n / BLOCK < MOST ? n / BLOCK : MOST;
+	for (size_t k = 0; k < s->n; k++)
+		s->d[k] = extreme_of(in + k * BLOCK) / -middle;
+	for (size_t k = 0; k < s->n; k++)
+		s->id[k] = inverse(s->d[k]);
 }
 
 /* Numbers in the order of floats, and back: -0 comes before +0, NaN of either sign is at an end. */
@@ -157,10 +194,15 @@ static void decode_q4_0(const uint8_t *restrict in, float *restrict out, size_t 
 
 static void encode_q4_0(const float *restrict in, uint8_t *restrict out, size_t n)
 {
+	struct scales s;
 	uint8_t q[BLOCK];
-	for (; n > 0; n -= BLOCK, in += BLOCK, out += 18) {
-		put_f16(out, to_middle(in, 8, q));
-		join_nibbles(q, out + 2);
+	for (; n > 0; n -= s.n * BLOCK) {
+		find_scales(in, n, 8, &s);
+		for (size_t k = 0; k < s.n; k++, in += BLOCK, out += 18) {
+			put_f16(out, s.d[k]);
+			to_middle(in, 8, s.d[k], s.id[k], q);
+			join_nibbles(q, out + 2);
+		}
 	}
 }
 
@@ -196,11 +238,16 @@ static void decode_q5_0(const uint8_t *restrict in, float *restrict out, size_t 
 
 static void encode_q5_0(const float *restrict in, uint8_t *restrict out, size_t n)
 {
+	struct scales s;
 	uint8_t q[BLOCK];
-	for (; n > 0; n -= BLOCK, in += BLOCK, out += 22) {
-		put_f16(out, to_middle(in, 16, q));
-		put_fifth_bits(q, out + 2);
-		join_nibbles(q, out + 6);
+	for (; n > 0; n -= s.n * BLOCK) {
+		find_scales(in, n, 16, &s);
+		for (size_t k = 0; k < s.n; k++, in += BLOCK, out += 22) {
+			put_f16(out, s.d[k]);
+			to_middle(in, 16, s.d[k], s.id[k], q);
+			put_fifth_bits(q, out + 2);
+			join_nibbles(q, out + 6);
+		}
 	}
 }
 
