@@ -34,7 +34,8 @@ static bool is_item(tn_view cbor, unsigned depth)
 	tn_error ignored = { .code = TN_OK };
 	struct cur c = cur_over(cbor, 0, "", &ignored);
 	struct cbor_item first;
-	return cbor_next(&c, &first) && first.kind != CBOR_BREAK && cbor_skip(&c, &first, PACK_NESTING - depth) && cur_left(&c) == 0;
+	return cbor_next(&c, &first) && first.kind != CBOR_BREAK && cbor_skip(&c, &first, PACK_NESTING - depth) &&
+	       cur_left(&c) == 0;
 }
 
 static bool fits(const struct tn_meta *x, enum unknown_place place)
