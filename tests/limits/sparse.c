@@ -346,7 +346,7 @@ static tn_code read_frames(const char *path, long *kib)
 	struct rusage used;
 	tn_file *f;
 	tn_error err;
-	int status;
+	int status = 0;
 	pid_t child = fork();
 	if (child == 0)
 		_exit(tn_open(&f, path, &how, &err) != TN_OK ? 255 : (int)tn_read(f, 0, 0, bytes, sizeof bytes, &err));
