@@ -184,6 +184,32 @@ static void hash_sees_its_part(void **state)
 	assert_true(files_equal("out", (tn_view){ bytes, N }));
 }
 
+/* Beside the CRC of all, and a copy does not pass it by inside the kernel. */
+static void a_stretch_has_a_crc_of_its_own(void **state)
+{
+	struct bench b;
+	struct sys_file in;
+	uint32_t crc;
+	(void)state;
+	for (int all = 0; all < 2; all++) {
+		start(&b);
+		files_store("in", (tn_view){ bytes, N });
+		assert_int_equal(sys_file_open(&in, "in", TN_IO_AUTO, &b.err), TN_OK);
+		if (all != 0)
+			sink_crc_start(&b.sink);
+		sink_write(&b.sink, bytes, 5);
+		sink_stretch_start(&b.sink, &crc);
+		sink_write(&b.sink, bytes + 5, 10);
+		sink_copy(&b.sink, &in, 15, N - 20);
+		sink_stretch_stop(&b.sink);
+		sink_write(&b.sink, bytes + N - 5, 5);
+		assert_int_equal(crc, crc32_update(0, bytes + 5, N - 10));
+		assert_int_equal(sink_crc_value(&b.sink), all != 0 ? crc32_update(0, bytes, N) : 0);
+		sys_file_close(&in);
+		assert_int_equal(finish(&b), TN_OK);
+	}
+}
+
 static void patches(void **state)
 {
 	struct bench b;
@@ -387,6 +413,7 @@ int main(void)
 		IN_FOLDER(copy_of_a_shrunken_file),
 		IN_FOLDER(replays),
 		IN_FOLDER(hash_sees_its_part),
+		IN_FOLDER(a_stretch_has_a_crc_of_its_own),
 		IN_FOLDER(patches),
 		IN_FOLDER(refused_patches),
 		IN_FOLDER(to_memory),
