@@ -29,7 +29,7 @@ static unsigned threads_of(const tn_write_options *opt)
 	return opt->work.threads != 0 ? opt->work.threads : sys_cpu_count();
 }
 
-static tn_code plan_once(struct save *s, const struct packing *packed)
+static tn_code plan_once(struct save *s)
 {
 	const tn_write_options *opt = s->options;
 	plan_init(&s->plan, &s->mem);
@@ -43,7 +43,7 @@ static tn_code plan_once(struct save *s, const struct packing *packed)
 		.bare = s->rewrite && s->origin != NULL && s->origin->bare,
 		.allow_loss = opt->allow_loss, .carry = opt->carry, .recarry = s->recarry, .no_envelope = opt->no_envelope,
 		.keep_unknown = opt->keep_unknown, .endian = opt->endian, .align = opt->align,
-		.slack = opt->slack, .fit = s->fit, .compress = opt->compress, .sources = s->sources, .packed = packed,
+		.slack = opt->slack, .fit = s->fit, .compress = opt->compress, .sources = s->sources, .packed = s->packed,
 		.mem = &s->mem, .plan = &s->plan, .report = s->report, .err = s->err,
 	};
 	if (opt->endian == TN_ENDIAN_BIG && (s->format->caps & CAP_BIG_ENDIAN) == 0)
@@ -65,39 +65,37 @@ static unsigned element_width(tn_dtype d)
 }
 
 /* What compression makes of each tensor. */
-static tn_code measure(struct save *s, struct packing **out)
+static tn_code measure(struct save *s)
 {
 	const struct model *m = s->model;
+	struct arena *mem = s->keep != NULL ? s->keep : &s->mem;
 	enum block_codec codec = s->options->compress == TN_COMPRESS_LZ4 ? BLOCKS_LZ4 : BLOCKS_ZSTD;
-	struct packing *packed = ARENA_NEW(&s->mem, m->n, struct packing);
+	struct packing *packed = ARENA_NEW(mem, m->n, struct packing);
 	if (packed == NULL)
-		return arena_err(&s->mem, s->err, "the tensor table");
+		return arena_err(mem, s->err, "the tensor table");
 	for (uint64_t i = 0; i < m->n; i++) {
 		if (!source_repeats(&s->sources[i]))
 			continue;
-		if (blocks_measure(&s->sources[i], codec, element_width(m->tensors[i].dtype), threads_of(s->options), &s->mem,
+		if (blocks_measure(&s->sources[i], codec, element_width(m->tensors[i].dtype), threads_of(s->options), mem,
 		                   &packed[i], s->err) != TN_OK) {
 			err_prefix(s->err, "tensor '%s'", ESC(m->tensors[i].name));
 			return s->err->code;
 		}
 	}
-	*out = packed;
+	s->packed = packed;
 	return TN_OK;
 }
 
 /* Losses are found before the work of compressing begins. */
 tn_code save_begin(struct save *s)
 {
-	struct packing *packed = NULL;
 	arena_init(&s->mem, limit_or(s->options->max_memory, DEFAULT_MEMORY));
 	plan_init(&s->plan, &s->mem);
 	if (s->options->compress != TN_COMPRESS_NONE && (s->format->caps & CAP_BLOCKS) == 0)
 		return err_set(s->err, TN_E_USAGE, TN_NO_OFFSET, "%s cannot hold compressed tensors", s->format->name);
-	if (plan_once(s, NULL) != TN_OK || s->options->compress == TN_COMPRESS_NONE)
+	if (plan_once(s) != TN_OK || s->options->compress == TN_COMPRESS_NONE || s->packed != NULL)
 		return s->err->code;
-	if (measure(s, &packed) != TN_OK)
-		return s->err->code;
-	return plan_once(s, packed);
+	return measure(s) == TN_OK ? plan_once(s) : s->err->code;
 }
 
 void save_end(struct save *s) { arena_fini(&s->mem); }

@@ -14,6 +14,8 @@ struct save {
 	const struct footers    *footers;            /* that what is written is held to; or NULL */
 	bool                     rewrite, converted, recarry; /* see struct plan_job */
 	uint64_t                 fit;                /* likewise */
+	struct arena            *keep;      /* where what compression makes of the tensors stays; NULL: with the plan */
+	const struct packing    *packed;    /* [model->n] that, once it is known: a later save of the same tensors can have it */
 	struct tn_report        *report;    /* losses and notes; emptied first */
 	tn_error                *err;
 	/* between save_begin and save_end */

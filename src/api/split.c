@@ -1,7 +1,8 @@
 /* split.c - one model into several files.
  *
  * Every shard is planned before the first is written, so that a loss, a name that is taken or a full disk is found while
- * there is nothing to undo. All are then written under temporary names and take their own one after the other, the index
+ * there is nothing to undo. A plan is not kept, since all together may take many times the memory of the model: each shard is planned
+ * again when it is written. All are written under temporary names and take their own one after the other, the index
  * last: whoever finds an index finds all that it names. */
 #include "api/call.h"
 #include "api/cut.h"
@@ -15,14 +16,23 @@
 #include <string.h>
 
 struct shard {
+	uint64_t              first, n; /* tensors of the model */
+	const struct packing *packed;   /* what compression makes of them; NULL: nothing */
+	const char           *path;
+	struct sys_out        out;
+	bool                  written;
+	tn_view              *tensors;  /* what the plan writes */
+	uint64_t              n_tensors, data;
+};
+
+/* The plan of one shard. */
+struct shard_plan {
+	struct arena     mem;    /* of its model */
 	struct model     model;
-	struct tn_report report;
+	struct tn_report said;   /* of making it that */
+	struct tn_report report; /* of planning it */
+	tn_write_options options;
 	struct save      save;
-	const char      *path;
-	struct sys_out   out;
-	bool             written;
-	tn_view         *tensors; /* what the plan writes */
-	uint64_t         n_tensors, data;
 };
 
 struct tn_shards {
@@ -149,26 +159,25 @@ static tn_code cut_model(struct split *s)
 		return s->err->code;
 	for (uint64_t k = 0; k < s->n; k++) {
 		uint64_t end = k + 1 < s->n ? starts[k + 1] : m->n;
-		s->shards[k].model = *m;
-		s->shards[k].model.tensors = m->n != 0 ? m->tensors + starts[k] : NULL;
-		s->shards[k].model.n = end - starts[k];
-		s->shards[k].save.sources = s->sources + starts[k];
+		s->shards[k].first = starts[k];
+		s->shards[k].n = end - starts[k];
 	}
 	return TN_OK;
 }
 
 /* Names and bytes of what the plan has of the shard's tensors: a loss that is allowed leaves some out. */
-static tn_code list_written(struct split *s, uint64_t k)
+static tn_code list_written(struct split *s, uint64_t k, const struct shard_plan *p)
 {
 	struct shard *shard = &s->shards[k];
-	const struct plan *plan = &shard->save.plan;
-	shard->tensors = arena_raw(&s->out->mem, shard->model.n, sizeof *shard->tensors);
+	const struct plan *plan = &p->save.plan;
+	shard->packed = p->save.packed;
+	shard->tensors = arena_raw(&s->out->mem, shard->n, sizeof *shard->tensors);
 	if (shard->tensors == NULL)
 		return no_memory(s);
 	for (uint64_t i = 0; i < plan->n; i++) {
 		if (!span_is_tensor(&plan->spans[i]))
 			continue;
-		const struct tensor *t = &shard->model.tensors[plan->spans[i].tensor];
+		const struct tensor *t = &p->model.tensors[plan->spans[i].tensor];
 		shard->tensors[shard->n_tensors++] = t->name;
 		shard->data += t->nbytes; /* the sum of all was taken when the model was cut */
 	}
@@ -178,35 +187,62 @@ static tn_code list_written(struct split *s, uint64_t k)
 	return TN_OK;
 }
 
-static tn_code plan_shard(struct split *s, uint64_t k)
+/* What the lists of all shards have left of the memory is for one plan at a time. */
+static tn_code shard_begin(struct split *s, uint64_t k, struct shard_plan *p)
 {
-	struct shard *shard = &s->shards[k];
+	const struct shard *shard = &s->shards[k];
+	const struct model *m = &s->f->model;
+	const struct arena *all = &s->out->mem;
+	bool same = s->format == s->f->format;
+	arena_init(&p->mem, max_u64(all->budget - min_u64(all->budget, all->used), 1));
+	report_init(&p->said);
+	report_init(&p->report);
+	p->model = *m;
+	p->model.tensors = m->n != 0 ? m->tensors + shard->first : NULL;
+	p->model.n = shard->n;
+	p->options = s->write;
+	p->save = (struct save){
+		.format = s->format, .model = &p->model, .sources = s->sources + shard->first, .origin = s->f, .told = true,
+		.options = &p->options, .rewrite = same && !s->f->enveloped, .converted = !same || s->f->enveloped,
+		.keep = &s->out->mem, .packed = shard->packed, .report = &p->report, .err = s->err,
+	};
 	struct shard_job job = {
-		.model = &shard->model, .place = { k, s->n, s->f->model.n }, .data = s->data, .mem = &s->out->mem,
-		.report = &s->out->report, .err = s->err,
+		.model = &p->model, .place = { k, s->n, m->n }, .data = s->data, .mem = &p->mem, .report = &p->said, .err = s->err,
 	};
 	if (s->n > 1 && s->format->shards->make_shard(&job) != TN_OK)
 		return s->err->code;
-	bool same = s->format == s->f->format;
-	shard->save.format = s->format;
-	shard->save.model = &shard->model;
-	shard->save.origin = s->f;
-	shard->save.told = true;
-	shard->save.options = &s->write;
-	shard->save.rewrite = same && !s->f->enveloped;
-	shard->save.converted = !same || s->f->enveloped;
-	shard->save.report = &shard->report;
-	shard->save.err = s->err;
-	tn_code code = save_begin(&shard->save);
+	p->options.max_memory = max_u64(p->mem.budget - p->mem.used, 1);
+	return save_begin(&p->save);
+}
+
+static void shard_end(struct shard_plan *p)
+{
+	save_end(&p->save);
+	report_fini(&p->said);
+	report_fini(&p->report);
+	arena_fini(&p->mem);
+}
+
+static void tell(struct split *s, uint64_t k, const struct tn_report *r)
+{
 	if (s->n == 1)
-		report_copy(&s->out->report, &shard->report);
+		report_copy(&s->out->report, r);
 	else
-		report_copy_as(&s->out->report, &shard->report, s->out->list[k].name);
-	if (code != TN_OK) {
+		report_copy_as(&s->out->report, r, s->out->list[k].name);
+}
+
+static tn_code plan_shard(struct split *s, uint64_t k)
+{
+	struct shard_plan p;
+	tn_code code = shard_begin(s, k, &p);
+	tell(s, k, &p.said);
+	tell(s, k, &p.report);
+	if (code != TN_OK)
 		err_prefix(s->err, "%s", s->out->list[k].name);
-		return code;
-	}
-	return list_written(s, k);
+	else
+		list_written(s, k, &p);
+	shard_end(&p);
+	return s->err->code;
 }
 
 static tn_code print_index(struct split *s)
@@ -253,11 +289,14 @@ static bool progress(void *ctx, uint64_t done, uint64_t total)
 static tn_code write_shard(struct split *s, uint64_t k)
 {
 	struct shard *shard = &s->shards[k];
-	if (save_write(&shard->save, shard->path, s->total - s->done, &shard->out) != TN_OK)
-		return s->err->code;
-	shard->written = true;
-	s->done += shard->save.plan.size;
-	return sys_out_close(&shard->out, s->err);
+	struct shard_plan p;
+	if (shard_begin(s, k, &p) == TN_OK && save_write(&p.save, shard->path, s->total - s->done, &shard->out) == TN_OK) {
+		shard->written = true;
+		s->done += p.save.plan.size;
+		sys_out_close(&shard->out, s->err);
+	}
+	shard_end(&p);
+	return s->err->code;
 }
 
 tn_code set_write_text(const char *path, tn_view text, bool sync, tn_error *err)
@@ -344,12 +383,6 @@ static tn_code run(struct split *s)
 		s->write.work = (tn_work){ s->opt->write.work.threads, progress, s };
 	if (plan_all(s) == TN_OK && !s->opt->dry_run)
 		write_all(s);
-	for (uint64_t k = 0; s->shards != NULL && k < s->n; k++) {
-		if (s->shards[k].save.format == NULL)
-			continue;
-		save_end(&s->shards[k].save);
-		report_fini(&s->shards[k].report);
-	}
 	return s->err->code;
 }
 
