@@ -57,8 +57,10 @@ static struct tn_meta *read_wrapped(tn_writer *w, const char *head, tn_view text
 	buf_view(&b, text);
 	buf_text(&b, tail);
 	struct tn_meta *node = b.failed ? NULL : read_json(w, buf_bytes(&b), err);
-	if (b.failed)
-		err_set(err, TN_E_NOMEM, TN_NO_OFFSET, "out of memory");
+	if (b.failed) {
+		w->mem.over = b.over;
+		arena_err(&w->mem, err, "metadata");
+	}
 	buf_fini(&b);
 	return node;
 }

@@ -433,20 +433,20 @@ static size_t spaces(const struct writing *w, size_t at)
 	return (size_t)(slack + safetensors_padding(at - HEADER_AT + slack, alignment(w)));
 }
 
-/* Length, text and padding, the first span of the file. */
+/* Length, text and padding, the first span of the file. Where memory runs out, buf_done will say whether a limit was the reason. */
 static bool put_header(struct writing *w, struct buf *out)
 {
 	buf_fill(out, 0, HEADER_AT);
-	if (!put_text(w, out) || out->failed)
-		return out->failed ? no_memory(w, SAFETENSORS ": header") : false;
+	if (!put_text(w, out) && !out->failed)
+		return false;
 	buf_fill(out, ' ', spaces(w, out->len));
+	if (out->failed)
+		return true;
 	if (out->len > HEADER_AT + HEADER_MAX) {
 		err_set(w->job->err, TN_E_LIMIT, TN_NO_OFFSET,
 		        SAFETENSORS ": the header takes more than the %d bytes that readers accept", HEADER_MAX);
 		return false;
 	}
-	if (out->failed)
-		return no_memory(w, SAFETENSORS ": header");
 	put_le64(out->ptr, out->len - HEADER_AT);
 	return true;
 }
