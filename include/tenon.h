@@ -25,8 +25,8 @@
  *  - Option structs may be NULL or all zero: both mean the defaults.
  *  - Shapes are row-major, outermost dimension first, in every format. Sizes and offsets are
  *    in bytes unless the name says otherwise.
- *  - There is no state outside of these objects but the list that tn_abandon_all goes by. A tn_file is immutable once open: any number of threads may use it.
- *    A tn_writer, a tn_buffer and an iterator belong to one thread at a time.
+ *  - There is no state outside of these objects but the list that tn_abandon_all goes by. A tn_file
+ *    is immutable once open: any number of threads may use it. A tn_writer, a tn_buffer and an iterator belong to one thread at a time.
  */
 #ifndef TENON_H
 #define TENON_H
@@ -633,8 +633,8 @@ TN_API TN_CHECK tn_code tn_writer_of(tn_writer **out, const tn_file *file, const
  * *patched (may be NULL) says which it was. What was borrowed from the open file is not to be used afterwards.
  * UNSUPPORTED when the file is a set of several, or memory. */
 TN_API TN_CHECK tn_code tn_writer_update(tn_writer *writer, bool in_place, bool *patched, tn_error *err);
-/* Removes the temporary files of every save in progress in this process (of the first 1,024 at once). For signal handlers that end
- * the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
+/* Removes the temporary files of every save in progress in this process (of the first 1,024 at once). For
+ * signal handlers that end the process afterwards: it is async-signal-safe, and the saves themselves will fail if they go on. */
 TN_API void             tn_abandon_all(void);
 /* What the last size or save had to say (losses, notes). Borrowed from the writer; never NULL. */
 TN_API const tn_report *tn_writer_report(const tn_writer *writer);

@@ -83,16 +83,6 @@ static bool find_once(const struct apply *ap, tn_view key, bool *told, uint64_t 
 	return true;
 }
 
-/* Gives the node another value in its place. */
-static void become(struct tn_meta *node, const struct tn_meta *value)
-{
-	struct tn_meta *next = node->next;
-	tn_view key = node->key;
-	*node = *value;
-	node->next = next;
-	node->key = key;
-}
-
 static bool same_scalar(const struct tn_meta *a, const struct tn_meta *b)
 {
 	switch ((tn_meta_type)a->type) {
@@ -144,7 +134,7 @@ static void restore_value(struct apply *ap, tn_view key, const struct json_val *
 	if (!find_once(ap, key, told, &at) || value == NULL)
 		stale(ap, NO_TENSOR, "metadata", key);
 	else if (still_says(ap, ap->nodes[at], value))
-		become(ap->nodes[at], value);
+		meta_become(ap->nodes[at], value);
 	else if (!ap->nomem)
 		changed(ap, key);
 }

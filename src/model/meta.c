@@ -58,6 +58,15 @@ struct tn_meta *meta_set(struct tn_meta *map, tn_view key, struct tn_meta *node)
 	return node;
 }
 
+void meta_become(struct tn_meta *node, const struct tn_meta *value)
+{
+	struct tn_meta *next = node->next;
+	tn_view key = node->key;
+	*node = *value;
+	node->next = next;
+	node->key = key;
+}
+
 bool meta_remove(struct tn_meta *map, tn_view key)
 {
 	struct tn_meta *before = NULL;

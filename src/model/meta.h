@@ -50,6 +50,8 @@ struct tn_meta *meta_new(struct arena *a, tn_meta_type type);
 struct tn_meta *meta_append(struct tn_meta *container, tn_view key, struct tn_meta *node);
 /* The same, replacing a node of equal key in its place. */
 struct tn_meta *meta_set(struct tn_meta *map, tn_view key, struct tn_meta *node);
+/* Gives the node another value in its place, under its own key. */
+void            meta_become(struct tn_meta *node, const struct tn_meta *value);
 /* Unlinks the node of that key; false when there is none. */
 bool            meta_remove(struct tn_meta *map, tn_view key);
 struct tn_meta *meta_find(const struct tn_meta *map, tn_view key);

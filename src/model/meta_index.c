@@ -28,21 +28,11 @@ struct tn_meta *meta_index_find(const struct meta_index *ix, tn_view key)
 	return strmap_find(&ix->keys, key_at, ix->nodes, key, &i) ? ix->nodes[i] : NULL;
 }
 
-/* The node stays, so that nobody has to know which one is before it. */
-static void become(struct tn_meta *node, const struct tn_meta *value)
-{
-	struct tn_meta *next = node->next;
-	tn_view key = node->key;
-	*node = *value;
-	node->next = next;
-	node->key = key;
-}
-
 void meta_index_set(struct meta_index *ix, tn_view key, struct tn_meta *node)
 {
 	struct tn_meta *there = meta_index_find(ix, key);
 	if (there != NULL)
-		become(there, node);
+		meta_become(there, node); /* it stays, so that nobody has to know which one is before it */
 	else
 		add(ix, meta_append(ix->map, key, node));
 }
